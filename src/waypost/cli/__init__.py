@@ -1,0 +1,1 @@
+"""One module a command: read the words, call one function, print."""

@@ -1,0 +1,1 @@
+"""Kubernetes objects to a compact index, and the index to answers. Pure."""

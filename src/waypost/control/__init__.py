@@ -1,0 +1,1 @@
+"""Build, start, reload and stop a configuration."""

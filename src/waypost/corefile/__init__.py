@@ -1,0 +1,1 @@
+"""Corefile text to server blocks. Pure."""

@@ -1,0 +1,1 @@
+"""From a packet's bytes to a plugin chain and back."""

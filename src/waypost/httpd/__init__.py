@@ -1,0 +1,1 @@
+"""The small HTTP server behind health, ready and metrics."""

@@ -1,0 +1,1 @@
+"""Kubernetes API access: credentials, list and watch, files of manifests."""

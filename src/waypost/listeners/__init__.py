@@ -1,0 +1,1 @@
+"""Sockets: where queries come in and replies go out."""

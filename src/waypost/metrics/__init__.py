@@ -1,0 +1,1 @@
+"""Metric cells, names and exposition."""
