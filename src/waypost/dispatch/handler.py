@@ -1,0 +1,108 @@
+"""★5 What a plugin is: `serve` gives a reply, or an awaitable of one when it must wait.
+
+An answer from memory is a plain call through the chain: no task, no turn of the event loop. A plugin that does
+something with the next one's reply says `then(self.next.serve(request), change)`. It may also be an `async def serve`.
+
+Plugins find each other through the Protocols below, never by import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from waypost.dispatch.request import Request
+from waypost.wire import consts
+from waypost.wire.record import Records
+from waypost.wire.reply import Reply, failure
+
+Outcome: TypeAlias = Reply | Awaitable[Reply]
+
+
+class Handler(Protocol):
+    """A plugin in a chain. `name` is its directive; `next` is set when the chain is linked."""
+
+    name: str
+    next: Handler
+
+    def serve(self, request: Request) -> Outcome:
+        """Answer, or hand the request (or a child of it) to `self.next`."""
+        ...
+
+
+def then(outcome: Outcome, change: Callable[[Reply], Outcome]) -> Outcome:
+    """Apply `change` to the reply: now if it is there, else when it comes. Exceptions pass through."""
+    if type(outcome) is Reply:
+        return change(outcome)
+    return _later(outcome, change)  # type: ignore[arg-type]  # mypy does not narrow by type()
+
+
+async def _later(waiting: Awaitable[Reply], change: Callable[[Reply], Outcome]) -> Reply:
+    return await settled(change(await waiting))
+
+
+async def settled(outcome: Outcome) -> Reply:
+    """The reply, waited for if need be: for plugins written as coroutines."""
+    return outcome if isinstance(outcome, Reply) else await outcome
+
+
+class EndOfChain:
+    """Behind the last plugin: nobody answered."""
+
+    __slots__ = ("_reply", "name", "next")
+
+    next: Handler
+
+    def __init__(self, last: str) -> None:
+        self.name = ""
+        self.next = self
+        self._reply = failure(consts.SERVFAIL, f"plugin/{last}: no next plugin found")
+
+    def serve(self, request: Request) -> Outcome:
+        """SERVFAIL, to be written by the server."""
+        return self._reply
+
+
+def link(handlers: list[Handler]) -> Handler:
+    """Set each handler's `next`; gives the first. The list must not be empty."""
+    following: Handler = EndOfChain(handlers[-1].name)
+    for handler in reversed(handlers):
+        handler.next = following
+        following = handler
+    return following
+
+
+@runtime_checkable
+class Ready(Protocol):
+    """A plugin that `ready` asks."""
+
+    def ready(self) -> bool:
+        """True once it can serve."""
+        ...
+
+
+@runtime_checkable
+class Metadata(Protocol):
+    """A plugin that knows labels for log, rewrite, template or view."""
+
+    def metadata(self, request: Request) -> Iterable[tuple[str, Callable[[], str]]]:
+        """Labels such as `kubernetes/namespace` with functions that give their values."""
+        ...
+
+
+@runtime_checkable
+class Transferer(Protocol):
+    """A plugin that can hand out a whole zone."""
+
+    def transfer(self, zone: bytes, serial: int) -> AsyncIterator[Records] | None:
+        """Batches of records, SOA first and last; a lone SOA if `serial` (0 for AXFR) is current; None: not my zone."""
+        ...
+
+
+@runtime_checkable
+class AutoPath(Protocol):
+    """A plugin that knows a client's search path."""
+
+    def autopath(self, request: Request) -> list[bytes]:
+        """Search domains in wire form, the root last; empty: not known."""
+        ...

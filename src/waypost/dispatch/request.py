@@ -1,0 +1,101 @@
+"""One query on its way through a chain, with the facts that plugins ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from waypost.wire import consts
+from waypost.wire.query import Query
+from waypost.wire.reply import Reply
+
+if TYPE_CHECKING:
+    from waypost.dispatch.serve import Server
+    from waypost.dispatch.site import Site
+
+Address = tuple[str, int] | tuple[str, int, int, int]
+"""What a socket gives as peer: host and port, and for IPv6 flow and scope."""
+
+
+class Request:
+    """A query, who sent it, over what, and to which server.
+
+    `query` may be replaced by a plugin that caps the client's EDNS size; a plugin that asks another question makes a
+    child with `asking`. `received` is on the `time.perf_counter` clock, in seconds. `depth` counts nested internal
+    look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining.
+    """
+
+    __slots__ = ("client", "datagram", "depth", "local", "metadata", "query", "received", "server", "site", "trace")
+
+    def __init__(
+        self,
+        query: Query,
+        client: Address,
+        server: Server,
+        datagram: bool,
+        received: float,
+        local: Address | None = None,
+    ) -> None:
+        self.query = query
+        self.client = client
+        self.server = server
+        self.datagram = datagram
+        self.received = received
+        self.local = local
+        self.site: Site | None = None
+        self.metadata: dict[str, Callable[[], str]] | None = None
+        self.trace: list[str] | None = None
+        self.depth = 0
+
+    @property
+    def name(self) -> bytes:
+        """The name asked for in wire form and lower case."""
+        return self.query.name
+
+    @property
+    def client_ip(self) -> str:
+        """The client's address in text, without a scope id."""
+        return self.client[0].partition("%")[0]
+
+    @property
+    def is_v6(self) -> bool:
+        """True for an IPv6 client."""
+        return ":" in self.client[0]
+
+    @property
+    def protocol(self) -> str:
+        """`udp` for datagram transports (UDP, QUIC), else `tcp`."""
+        return "udp" if self.datagram else "tcp"
+
+    @property
+    def local_ip(self) -> str:
+        """The address the query came to: `::` for a datagram on an unbound listener."""
+        return self.local[0] if self.local is not None else self.server.host or "::"
+
+    @property
+    def local_port(self) -> str:
+        """The port the query came to."""
+        return self.server.port
+
+    def asking(self, qname: bytes, qtype: int, qclass: int = consts.CLASS_IN) -> Request:
+        """The same client asking another question: what a rewriting plugin hands to the next one."""
+        child = Request(
+            self.query.asking(qname, qtype, qclass), self.client, self.server, self.datagram, self.received, self.local
+        )
+        child.site = self.site
+        child.metadata = self.metadata
+        child.trace = self.trace
+        child.depth = self.depth
+        return child
+
+    def lookup(self, qname: bytes, qtype: int) -> Reply | Awaitable[Reply]:
+        """Ask the whole server another question on behalf of this client (CNAME targets, DNS64, prefetch).
+
+        The reply is what the client would get; a chain that wrote nothing gives the server's error reply.
+        """
+        return self.server.lookup(self, qname, qtype)
+
+    def note(self, text: str) -> None:
+        """Record a decision while explaining; callers test `trace` first where it costs."""
+        if self.trace is not None:
+            self.trace.append(text)

@@ -1,0 +1,156 @@
+"""★2 START HERE: one query from bytes to bytes. Every step of a query's way is named in `Server.serve`, in order.
+
+A `Server` stands for one listen address (scheme, host and port). It knows the server blocks there and nothing of
+sockets: a listener hands it a packet and sends what it gets back.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Awaitable
+
+from waypost.dispatch.handler import Outcome
+from waypost.dispatch.request import Address, Request
+from waypost.dispatch.site import Site
+from waypost.dispatch.zones import ZoneMap
+from waypost.log import Log
+from waypost.metrics.registry import Registry
+from waypost.metrics.traffic import Traffic
+from waypost.wire import consts
+from waypost.wire.errors import Rejected
+from waypost.wire.fit import bad_version, pack, reply_size
+from waypost.wire.query import Query, parse_query
+from waypost.wire.reply import Reply, copied_flags, failure
+
+Answer = bytes | None | Awaitable[bytes | None]
+"""What to send: bytes, nothing, or either of them later."""
+
+# The server writes these itself when no plugin wrote a message; any other rcode without a message is silence.
+_SERVER_WRITTEN = frozenset((consts.FORMERR, consts.SERVFAIL, consts.NOTIMP, consts.REFUSED))
+# An internal look-up that starts another one, and so on, ends here.
+_MAX_DEPTH = 8
+_OPEN_CLASSES = ("chaos", "forward")
+
+
+class Server:
+    """One listen address and its server blocks. `host` is empty for an unbound listener."""
+
+    __slots__ = ("_any_class", "_panics", "_traffic", "debug", "host", "label", "log", "port", "stacktrace", "zones")
+
+    def __init__(self, scheme: str, host: str, port: str, log: Log, metrics: Registry) -> None:
+        self.host = host
+        self.port = port
+        self.label = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        self.log = log
+        self.zones = ZoneMap()
+        self.debug = False
+        self.stacktrace = False
+        self._any_class = False
+        self._traffic = Traffic(metrics)
+        self._panics = metrics.counter("coredns_panics_total", "A metrics that counts the number of panics.").labels()
+
+    def add(self, zone: bytes, site: Site) -> None:
+        """Let a server block answer for a zone on this address."""
+        self.zones.add(zone, site)
+        self.debug = self.debug or site.debug
+        self.stacktrace = site.stacktrace
+        self._any_class = self._any_class or any(name in site.handlers for name in _OPEN_CLASSES)
+
+    def serve(self, wire: bytes, client: Address, datagram: bool, local: Address | None = None) -> Answer:
+        """Answer one packet (a UDP payload or one TCP message) from `client`."""
+        received = time.perf_counter()
+        try:
+            query = parse_query(wire)
+        except Rejected as rejected:
+            return rejected.reply
+        request = Request(query, client, self, datagram, received, local)
+        if query.qclass != consts.CLASS_IN and not self._any_class:
+            return self._refuse(request)
+        if query.opt is not None and query.opt.version:
+            return bad_version(query)
+        try:
+            site = self.zones.match(request)
+            if site is None or site.chain is None:
+                return self._refuse(request)
+            request.site = site
+            outcome = site.chain.serve(request)
+        except Exception as exc:
+            outcome = self._recover(request, exc)
+        if type(outcome) is Reply:
+            return self._finish(request, outcome)
+        return self._finish_later(request, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
+
+    def lookup(self, request: Request, qname: bytes, qtype: int) -> Outcome:
+        """Ask this server another question for the same client; nothing is sent. See `Request.lookup`."""
+        child = request.asking(qname, qtype)
+        child.depth = request.depth + 1
+        child.received = time.perf_counter()
+        if child.depth > _MAX_DEPTH:
+            return _written_by_server(child.query, consts.SERVFAIL)
+        site = self.zones.match(child)
+        if site is None or site.chain is None:
+            return _written_by_server(child.query, consts.REFUSED)
+        child.site = site
+        outcome = site.chain.serve(child)
+        if isinstance(outcome, Reply):
+            return _looked_up(child.query, outcome)
+        return _looked_up_later(child.query, outcome)
+
+    def _finish(self, request: Request, reply: Reply) -> bytes | None:
+        if not reply.written:
+            if reply.rcode not in _SERVER_WRITTEN:
+                return None
+            reply = _written_by_server(request.query, reply.rcode)
+        return pack(request.query, reply, datagram=request.datagram, v6=request.datagram and request.is_v6)
+
+    async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> bytes | None:
+        try:
+            reply = await waiting
+        except Exception as exc:
+            reply = self._recover(request, exc)
+        return self._finish(request, reply)
+
+    def _refuse(self, request: Request) -> bytes | None:
+        reply = _written_by_server(request.query, consts.REFUSED)
+        self._count_dropped(request, reply)
+        return self._finish(request, reply)
+
+    def _recover(self, request: Request, exc: Exception) -> Reply:
+        """A fault of ours or of a plugin: SERVFAIL and a counter, unless `debug` wants the process to stop."""
+        if self.debug:
+            raise exc
+        self._panics.inc()
+        stack = "\n" + "".join(traceback.format_exception(exc)) if self.stacktrace else ""
+        text = f'Recovered from panic in server: "{self.label}" {type(exc).__name__}: {exc}{stack}'
+        self.log.once_a_burst(self.log.error, text)
+        reply = failure(consts.SERVFAIL)
+        self._count_dropped(request, reply)
+        return reply
+
+    def _count_dropped(self, request: Request, reply: Reply) -> None:
+        """Queries that no chain has seen are counted in the zone `dropped`."""
+        query = request.query
+        self._traffic.count(
+            (self.label, "dropped", ""),
+            request.datagram,
+            request.is_v6,
+            query.qtype,
+            query.do,
+            reply.rcode,
+            "",
+            (len(query.wire), reply_size(query, reply)),
+            time.perf_counter() - request.received,
+        )
+
+
+def _written_by_server(query: Query, rcode: int) -> Reply:
+    return Reply(rcode, copied_flags(query))
+
+
+def _looked_up(query: Query, reply: Reply) -> Reply:
+    return reply if reply.written else _written_by_server(query, reply.rcode or consts.SERVFAIL)
+
+
+async def _looked_up_later(query: Query, waiting: Awaitable[Reply]) -> Reply:
+    return _looked_up(query, await waiting)

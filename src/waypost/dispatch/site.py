@@ -1,0 +1,113 @@
+"""One server block while plugins set it up and while it serves: zones, listen addresses, chain, hooks.
+
+A plugin's `setup` may read files and register hooks; sockets and API connections are opened by start hooks only, so a
+configuration can be checked without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from waypost.corefile.zones import ZoneAddress
+from waypost.dispatch.handler import Handler, link
+from waypost.dispatch.request import Request
+from waypost.log import Log
+from waypost.metrics.registry import Registry
+from waypost.wire import names
+
+T = TypeVar("T")
+Hook = Callable[[], Awaitable[None] | None]
+
+
+class Lender(Protocol):
+    """What survives a reload: equal keys give the same object to the old and the new configuration."""
+
+    def lend(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The object under this key, made if nobody holds one. It is closed (`close`) when its last holder stops."""
+        ...
+
+
+@dataclass(slots=True)
+class Hooks:
+    """What to run around a configuration's life, in order of registration.
+
+    `start` may fail and then nothing of the new configuration goes live; `active` runs once it serves; `final` runs
+    at the end of the process only, while DNS is still served (lameduck); `stop` when the configuration is replaced
+    or ends.
+    """
+
+    start: list[Hook] = field(default_factory=list)
+    active: list[Hook] = field(default_factory=list)
+    final: list[Hook] = field(default_factory=list)
+    stop: list[Hook] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Services:
+    """What the process lends to every plugin."""
+
+    log: Log
+    metrics: Registry
+    lender: Lender
+    hooks: Hooks
+    exit: Callable[[int], None]
+    """Ask the process to end with this code (loop)."""
+
+
+@dataclass(slots=True)
+class Site:
+    """One server block. `addresses` are its labels; `zones` their names in wire form, lower case, in file order."""
+
+    addresses: tuple[ZoneAddress, ...]
+    services: Services
+    log: Log
+    zones: tuple[bytes, ...] = ()
+    bind: list[str] = field(default_factory=list)
+    root: str = ""
+    debug: bool = False
+    stacktrace: bool = False
+    view: str = ""
+    filters: list[Callable[[Request], bool]] = field(default_factory=list)
+    collect: Callable[[Request], None] | None = None
+    """Set by `metadata`: fills `request.metadata` before the filters run."""
+    handlers: dict[str, list[Handler]] = field(default_factory=dict)
+    """Handlers by directive, in chain order; a directive may add several."""
+    peers: list[Site] = field(default_factory=list)
+    """Every block of the configuration, this one included, in file order."""
+    chain: Handler | None = None
+
+    def __post_init__(self) -> None:
+        self.zones = tuple(names.from_text(address.zone) for address in self.addresses)
+
+    @property
+    def hooks(self) -> Hooks:
+        """The configuration's hooks."""
+        return self.services.hooks
+
+    @property
+    def metrics(self) -> Registry:
+        """The process's metric registry."""
+        return self.services.metrics
+
+    def add(self, handler: Handler) -> None:
+        """Put a handler into the chain, behind those of directives that come earlier in the order."""
+        self.handlers.setdefault(handler.name, []).append(handler)
+
+    def all_handlers(self) -> list[Handler]:
+        """Every handler in chain order."""
+        return [handler for group in self.handlers.values() for handler in group]
+
+    def link(self) -> None:
+        """Make the chain once every plugin is set up; a block without handlers has none."""
+        handlers = self.all_handlers()
+        self.chain = link(handlers) if handlers else None
+
+    def accepts(self, request: Request) -> bool:
+        """True if every view filter passes."""
+        return all(test(request) for test in self.filters)
+
+    def path(self, name: str) -> str:
+        """A file name from the Corefile, relative ones below `root`."""
+        return name if name.startswith("/") or not self.root else f"{self.root.rstrip('/')}/{name}"

@@ -1,0 +1,114 @@
+"""★6 A reply as a value: rcode, header bits and three sections of records; and the common kinds of reply.
+
+A `Reply` is never changed once it was returned: a plugin that wants another makes a copy with `replace`. Two kinds
+of outcome write nothing: `failure` (the server writes the rcode, and errors logs the text) and `DROP` (silence).
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from waypost.wire import consts
+from waypost.wire.edns import Opt
+from waypost.wire.query import Query
+from waypost.wire.record import Record, Records
+
+
+class _Fields(TypedDict, total=False):
+    rcode: int
+    flags: int
+    answer: Records
+    authority: Records
+    additional: Records
+    opt: Opt | None
+    question: bytes
+    error: str
+    written: bool
+
+
+class Reply:
+    """What the chain answers.
+
+    `flags` are header bits without QR, opcode and rcode (they include RD and CD). `opt` is an OPT that a plugin or an
+    upstream made; the client's own is echoed without it. `question` replaces the question as sent unless it is empty.
+    `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
+    """
+
+    __slots__ = ("additional", "answer", "authority", "error", "flags", "opt", "question", "rcode", "written")
+
+    def __init__(
+        self,
+        rcode: int,
+        flags: int,
+        answer: Records = (),
+        authority: Records = (),
+        additional: Records = (),
+        opt: Opt | None = None,
+        question: bytes = b"",
+        error: str = "",
+        written: bool = True,
+    ) -> None:
+        self.rcode = rcode
+        self.flags = flags
+        self.answer = answer
+        self.authority = authority
+        self.additional = additional
+        self.opt = opt
+        self.question = question
+        self.error = error
+        self.written = written
+
+    def replace(self, **changes: Unpack[_Fields]) -> Reply:
+        """A copy with other fields."""
+        fields: _Fields = {
+            "rcode": self.rcode,
+            "flags": self.flags,
+            "answer": self.answer,
+            "authority": self.authority,
+            "additional": self.additional,
+            "opt": self.opt,
+            "question": self.question,
+            "error": self.error,
+            "written": self.written,
+        }
+        fields.update(changes)
+        return Reply(**fields)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.answer)}/{len(self.authority)}/{len(self.additional)}"
+        return f"Reply({consts.rcode_text(self.rcode)} {consts.flag_texts(self.flags)} {counts} {self.error!r})"
+
+
+DROP = Reply(consts.NOERROR, 0, written=False)
+"""Nothing is sent: UDP stays silent, TCP stays open."""
+
+
+def failure(rcode: int, error: str = "") -> Reply:
+    """No plugin wrote a message: the server answers with this rcode, the question and the client's OPT."""
+    return Reply(rcode, 0, error=error, written=False)
+
+
+def copied_flags(query: Query) -> int:
+    """RD and CD of the query, which replies take over (opcode QUERY only)."""
+    return query.flags & consts.COPIED if not query.flags & consts.OPCODE_MASK else 0
+
+
+def authoritative(
+    query: Query,
+    answer: Records = (),
+    authority: Records = (),
+    additional: Records = (),
+    rcode: int = consts.NOERROR,
+) -> Reply:
+    """An answer from our own data: AA set."""
+    return Reply(rcode, consts.AA | copied_flags(query), answer, authority, additional)
+
+
+def nodata(query: Query, soa: Record) -> Reply:
+    """The name exists, the type does not (RFC 2308 section 2.2)."""
+    return Reply(consts.NOERROR, consts.AA | copied_flags(query), (), (soa,))
+
+
+def nxdomain(query: Query, soa: Record) -> Reply:
+    """The name does not exist (RFC 2308 section 2.1)."""
+    return Reply(consts.NXDOMAIN, consts.AA | copied_flags(query), (), (soa,))
