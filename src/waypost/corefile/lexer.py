@@ -22,7 +22,7 @@ PIECE: Final = re.compile(
     rf"""
       [{SPACE}\r]+
     | \#[^\n]*
-    | "(?P<quoted>(?:[^"\\]|\\.)*)(?:"|\\?\Z)
+    | "(?P<quoted>[^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?\Z)
     | (?P<word>[^{SPACE}\r"\#][^{SPACE}\#]*)(?:\#[^{SPACE}]*)?
     """,
     re.VERBOSE | re.DOTALL,
@@ -40,7 +40,7 @@ def tokenize(text: str, file: str) -> list[Token]:
         breaks = piece[0].count("\n")
         if piece.lastgroup == "word":
             tokens.append(Token(piece["word"].replace("\r", ""), file, line))
-        elif piece.lastgroup == "quoted" and piece[0] != '"':
+        elif piece["quoted"] or piece[0] == '""':
             tokens.append(Token(piece["quoted"].replace('\\"', '"'), file, line, breaks))
         line += breaks
         if len(tokens) > MAX_TOKENS:

@@ -6,6 +6,7 @@ sockets: a listener hands it a packet and sends what it gets back.
 
 from __future__ import annotations
 
+import asyncio
 import time
 import traceback
 from collections.abc import Awaitable
@@ -34,9 +35,24 @@ _OPEN_CLASSES = ("chaos", "forward")
 
 
 class Server:
-    """One listen address and its server blocks. `host` is empty for an unbound listener."""
+    """One listen address and its server blocks.
 
-    __slots__ = ("_any_class", "_panics", "_traffic", "debug", "host", "label", "log", "port", "stacktrace", "zones")
+    `host` is empty for an unbound listener. `pending` are the tasks of queries that wait; listeners keep it.
+    """
+
+    __slots__ = (
+        "_any_class",
+        "_panics",
+        "_traffic",
+        "debug",
+        "host",
+        "label",
+        "log",
+        "pending",
+        "port",
+        "stacktrace",
+        "zones",
+    )
 
     def __init__(self, scheme: str, host: str, port: str, log: Log, metrics: Registry) -> None:
         self.host = host
@@ -44,6 +60,7 @@ class Server:
         self.label = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self.log = log
         self.zones = ZoneMap()
+        self.pending: set[asyncio.Task[None]] = set()
         self.debug = False
         self.stacktrace = False
         self._any_class = False

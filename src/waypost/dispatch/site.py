@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from waypost.corefile.zones import ZoneAddress
 from waypost.dispatch.handler import Handler, link
 from waypost.dispatch.request import Request
+from waypost.dispatch.timeouts import Timeouts
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.wire import names
@@ -54,6 +55,10 @@ class Services:
     hooks: Hooks
     exit: Callable[[int], None]
     """Ask the process to end with this code (loop)."""
+    watch_configuration: Callable[[float, float], None]
+    """Look for a changed Corefile every so many seconds, give or take half of the second value (reload)."""
+    manifests: tuple[str, ...] = ()
+    """Manifest files or folders given on the command line: the cluster of blocks that name no other source."""
 
 
 @dataclass(slots=True)
@@ -68,6 +73,7 @@ class Site:
     root: str = ""
     debug: bool = False
     stacktrace: bool = False
+    timeouts: Timeouts | None = None
     view: str = ""
     filters: list[Callable[[Request], bool]] = field(default_factory=list)
     collect: Callable[[Request], None] | None = None

@@ -25,6 +25,18 @@ class ZoneMap:
         plain = len(self._sites) == 1 and zone == ROOT and len(self._sites[ROOT]) == 1
         self._only_root = site if plain and not site.filters and site.collect is None else None
 
+    def sites(self, zone: bytes) -> list[Site]:
+        """The blocks of exactly this zone."""
+        return self._sites.get(zone, [])
+
+    def all_sites(self) -> list[Site]:
+        """Every block, once."""
+        return list({id(site): site for sites in self._sites.values() for site in sites}.values())
+
+    def zones(self) -> list[bytes]:
+        """Every zone."""
+        return list(self._sites)
+
     def match(self, request: Request) -> Site | None:
         """The block for this request, None if there is none (REFUSED).
 

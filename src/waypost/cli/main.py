@@ -1,0 +1,53 @@
+"""The `waypost` command: CoreDNS's flags as they stand in existing Deployments, and our own commands beside them.
+
+Each command's module is imported only when it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = {
+    "serve": "serve DNS from a Corefile",
+    "check": "read a Corefile, set up every plugin, start nothing",
+    "plugins": "list the directives in their fixed order",
+    "version": "print the version",
+}
+_USAGE = """\
+Usage: waypost [flags]           serve, with CoreDNS's flags (waypost -help lists them)
+       waypost COMMAND [...]     one of:
+
+{commands}
+
+waypost COMMAND --help says more.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if words and words[0] in COMMANDS:
+            return int(import_module(f"waypost.cli.{words[0]}").main(words[1:]))
+        if words and not words[0].startswith("-"):
+            print(f"waypost: no command '{words[0]}'\n\n{usage()}", file=sys.stderr, end="")
+            return 2
+        if words[:1] in (["--help"], ["help"]):
+            print(usage(), end="")
+            return 0
+        return int(import_module("waypost.cli.coredns").main(words))
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def usage() -> str:
+    """The list of commands."""
+    return _USAGE.format(commands="\n".join(f"  {name:<9}{text}" for name, text in COMMANDS.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""EndpointSlices by Service and by address."""
+
+from __future__ import annotations
+
+from waypost.cluster.entries import Slice
+
+_Known = tuple[bytes, Slice]
+"""The Service's key and the slice's content."""
+
+
+class Endpoints:
+    """Ready endpoints of every Service, merged over its slices in the order of the slices' names."""
+
+    __slots__ = ("_by_address", "_names", "_slices", "by_service")
+
+    def __init__(self) -> None:
+        self.by_service: dict[bytes, tuple[Slice, ...]] = {}
+        self._slices: dict[bytes, _Known] = {}
+        self._names: dict[bytes, tuple[bytes, ...]] = {}
+        self._by_address: dict[bytes, bytes | tuple[bytes, ...]] = {}
+
+    def keys(self) -> list[bytes]:
+        """The keys of all slices."""
+        return list(self._slices)
+
+    def services_of(self, packed: bytes) -> tuple[bytes, ...]:
+        """The keys of the Services with this ready address, each once, sorted."""
+        keys = self._by_address.get(packed, ())
+        return (keys,) if isinstance(keys, bytes) else tuple(sorted(set(keys)))
+
+    def replace(self, key: bytes, new: _Known | None) -> list[bytes]:
+        """Put, change or (None) drop a slice; gives what it touched: Service keys and packed addresses."""
+        old = self._slices.get(key)
+        if new == old:
+            return []
+        changed: set[bytes] = set()
+        for known, change in ((old, self._forget), (new, self._remember)):
+            if known is not None and known[0]:
+                changed.add(known[0])
+                for packed, _, _ in known[1][1]:
+                    if packed:
+                        change(packed, known[0])
+                        changed.add(packed)
+        if new is None:
+            del self._slices[key]
+        else:
+            self._slices[key] = new
+        for service in {known[0] for known in (old, new) if known is not None and known[0]}:
+            self._merge(service, key, present=new is not None and new[0] == service)
+        return list(changed)
+
+    def _merge(self, service: bytes, key: bytes, *, present: bool) -> None:
+        names = set(self._names.get(service, ()))
+        names.add(key) if present else names.discard(key)
+        if not names:
+            self._names.pop(service, None)
+            self.by_service.pop(service, None)
+            return
+        self._names[service] = ordered = tuple(sorted(names))
+        self.by_service[service] = tuple(self._slices[name][1] for name in ordered)
+
+    def _remember(self, packed: bytes, service: bytes) -> None:
+        keys = self._by_address.get(packed)
+        if keys is None:
+            self._by_address[packed] = service
+        else:
+            self._by_address[packed] = (keys, service) if isinstance(keys, bytes) else (*keys, service)
+
+    def _forget(self, packed: bytes, service: bytes) -> None:
+        keys = self._by_address.get(packed)
+        if isinstance(keys, tuple):
+            rest = list(keys)
+            rest.remove(service)
+            self._by_address[packed] = tuple(rest) if len(rest) > 1 else rest[0]
+        elif keys is not None:
+            del self._by_address[packed]

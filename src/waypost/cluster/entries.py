@@ -1,0 +1,120 @@
+"""What the index keeps of an object: packed entries, and how API objects become them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from waypost.cluster.objects import SERVICE_NAME_LABEL, EndpointSlice, Service
+from waypost.wire import addr
+from waypost.wire.errors import BadName
+from waypost.wire.names import from_text
+
+Port = tuple[int, bytes, bytes]
+"""Number (-1: none given), name and protocol in lower case."""
+Ports = tuple[Port, ...]
+Endpoint = tuple[bytes, bytes, bytes]
+"""Packed address (empty for a host name), host label (empty: made from the address), host name in wire form or empty.
+
+A plain tuple of bytes is invisible to the garbage collector; a hundred thousand objects would not be.
+"""
+Slice = tuple[Ports, tuple[Endpoint, ...]]
+
+_NO_PORT: Ports = ((-1, b"", b""),)
+_POD_NAME_LIMIT = 64
+
+CLUSTER_IP = "ClusterIP"
+HEADLESS = "Headless"
+EXTERNAL_NAME = "ExternalName"
+
+
+class ServiceEntry(NamedTuple):
+    """A Service: its kind, packed cluster addresses, ports, and for ExternalName the target in wire form or empty."""
+
+    kind: str
+    addresses: tuple[bytes, ...]
+    ports: Ports
+    target: bytes = b""
+
+
+def object_key(namespace: str, name: str) -> bytes:
+    """The index key of a namespaced object: its name and namespace as labels in wire form; empty if it has none."""
+    raw_name, raw_namespace = name.encode(), namespace.encode()
+    if not 0 < len(raw_name) < 254 or not 0 < len(raw_namespace) < 64:
+        return b""
+    return bytes((len(raw_name),)) + raw_name + bytes((len(raw_namespace),)) + raw_namespace
+
+
+def key_namespace(key: bytes) -> bytes:
+    """The namespace in an object's key."""
+    return key[key[0] + 2 :]
+
+
+def host_name(text: str) -> bytes:
+    """A host name in wire form, lower case; empty for an address or for what is no name."""
+    if not text or addr.pack(text) is not None:
+        return b""
+    try:
+        return from_text(text.lower())
+    except BadName:
+        return b""
+
+
+def service_entry(item: Service, intern: Callable[[Ports], Ports]) -> ServiceEntry:
+    """Pack a Service; `clusterIPs` falls back to `clusterIP`, and no ports become one without a number."""
+    spec = item.spec
+    ports = tuple((port.port, port.name.lower().encode(), port.protocol.lower().encode()) for port in spec.ports or ())
+    ports = intern(ports or _NO_PORT)
+    if spec.type == "ExternalName":
+        return ServiceEntry(EXTERNAL_NAME, (), ports, host_name(spec.external_name))
+    texts = spec.cluster_ips or ([spec.cluster_ip] if spec.cluster_ip else [])
+    if texts[:1] == ["None"]:
+        return ServiceEntry(HEADLESS, (), ports)
+    return ServiceEntry(CLUSTER_IP, tuple(packed for packed in map(addr.pack, texts) if packed is not None), ports)
+
+
+def slice_entry(item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_names: bool) -> Slice:
+    """Pack the ready endpoints of a slice; `pod_names` labels endpoints without a hostname by their pod."""
+    ports = tuple(
+        (
+            -1 if port.port is None else port.port,
+            (port.name or "").lower().encode(),
+            (port.protocol or "").lower().encode(),
+        )
+        for port in item.ports or ()
+    )
+    endpoints: list[Endpoint] = []
+    for endpoint in item.endpoints or ():
+        if endpoint.conditions.ready is False:
+            continue
+        label = _label(endpoint.hostname, endpoint.target_ref.name if endpoint.target_ref and pod_names else "")
+        for text in endpoint.addresses:
+            packed = addr.pack(text)
+            if packed is not None:
+                endpoints.append((packed, label, b""))
+            elif target := host_name(text):
+                endpoints.append((b"", label or text.replace(".", "-").lower().encode(), target))
+    return intern(ports or _NO_PORT), tuple(endpoints)
+
+
+def slice_service(item: EndpointSlice) -> bytes:
+    """The key of the Service that a slice belongs to; empty without the label (such a slice makes no names)."""
+    return object_key(item.metadata.namespace, (item.metadata.labels or {}).get(SERVICE_NAME_LABEL, ""))
+
+
+def endpoint_label(endpoint: Endpoint) -> bytes:
+    """The label under which an endpoint is found: hostname, pod name, or its address with dashes (RFC 5952 text)."""
+    packed, label, _ = endpoint
+    if label:
+        return label
+    text = addr.unpack(packed)
+    if len(packed) == 4:
+        return text.replace(".", "-").encode()
+    dashed = text.replace(":", "-")
+    return (dashed + "0" if dashed.endswith("-") else dashed).encode()
+
+
+def _label(hostname: str | None, pod: str) -> bytes:
+    if hostname:
+        return hostname.lower().encode()
+    return pod.lower().encode() if 0 < len(pod) < _POD_NAME_LIMIT else b""

@@ -1,0 +1,165 @@
+"""The compact index of a cluster: what answers need of Services, EndpointSlices, Pods and Namespaces, and no more.
+
+Everything is bytes and tuples, replaced whole and read without a lock. Keys are the labels of the DNS name in wire form:
+the Service `web` in `shop` is `b"\\x03web\\x04shop"`, exactly what stands left of `svc.cluster.local.` in a query,
+so the common question is one slice and one dict look-up.
+
+Every change says which keys it touched (`subscribe`), so that caches in front drop exactly those answers: a Service's
+key for names at and below it, a packed address for its reverse name and pod names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from waypost.cluster.endpoints import Endpoints
+from waypost.cluster.entries import Ports, ServiceEntry, object_key, service_entry, slice_entry, slice_service
+from waypost.cluster.objects import EndpointSlice, Namespace, Pod, Service
+from waypost.cluster.sink import Sink
+from waypost.wire import addr
+
+Subscriber = Callable[[Sequence[bytes] | None], None]
+
+
+class Index:
+    """The state of one cluster as answers see it. `now` gives Unix seconds, for the SOA serial."""
+
+    __slots__ = (
+        "_interned",
+        "_kinds",
+        "_now",
+        "_pod_addresses",
+        "_pod_names",
+        "_service_addresses",
+        "_subscribers",
+        "endpoints",
+        "namespaces",
+        "pods",
+        "serial",
+        "services",
+        "sinks",
+    )
+
+    def __init__(
+        self, now: Callable[[], float], *, kinds: Iterable[str] = (), endpoint_pod_names: bool = False
+    ) -> None:
+        """`kinds` are those that must have been listed before the index is `synced`."""
+        self.services: dict[bytes, ServiceEntry] = {}
+        self.endpoints = Endpoints()
+        self.pods: dict[bytes, tuple[bytes, ...]] = {}
+        self.namespaces: frozenset[bytes] = frozenset()
+        self.serial = 0
+        self._now = now
+        self._kinds = tuple(kinds)
+        self._pod_names = endpoint_pod_names
+        self._service_addresses: dict[bytes, bytes] = {}
+        self._pod_addresses: dict[bytes, bytes] = {}
+        self._interned: dict[Ports, Ports] = {}
+        self._subscribers: list[Subscriber] = []
+        self.sinks: dict[str, Sink[Any]] = {
+            "Service": Sink[Service](self._put_service, self._drop_service, object_key, self.services.keys),
+            "EndpointSlice": Sink[EndpointSlice](self._put_slice, self._drop_slice, object_key, self.endpoints.keys),
+            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys),
+            "Namespace": Sink[Namespace](
+                self._put_namespace, self._drop_namespace, lambda _, name: name.encode(), lambda: self.namespaces
+            ),
+        }
+
+    @property
+    def synced(self) -> bool:
+        """True once every expected kind was listed; it never becomes False again."""
+        return all(self.sinks[kind].synced for kind in self._kinds)
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Be told the keys that each change touches, None for all of them; gives the function that ends it."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
+
+    def service_of_address(self, packed: bytes) -> bytes | None:
+        """The key of the Service with this cluster address."""
+        return self._service_addresses.get(packed)
+
+    def _touch(self, keys: Sequence[bytes] | None) -> None:
+        self.serial = int(self._now())
+        for callback in self._subscribers:
+            callback(keys)
+
+    def _intern(self, ports: Ports) -> Ports:
+        """Most Services have one of a few port lists."""
+        return self._interned.setdefault(ports, ports)
+
+    def _put_service(self, item: Service) -> bytes:
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        old = self.services.get(key)
+        new = service_entry(item, self._intern)
+        if new == old or not key:
+            return key
+        changed = [key, *(self._forget_addresses(key, old) if old is not None else ())]
+        for packed in new.addresses:
+            self._service_addresses[packed] = key
+            changed.append(packed)
+        self.services[key] = new
+        self._touch(changed)
+        return key
+
+    def _drop_service(self, key: bytes) -> None:
+        old = self.services.pop(key, None)
+        if old is not None:
+            self._touch([key, *self._forget_addresses(key, old)])
+
+    def _forget_addresses(self, key: bytes, entry: ServiceEntry) -> tuple[bytes, ...]:
+        for packed in entry.addresses:
+            # The address may have moved to another Service already: then it is that one's.
+            if self._service_addresses.get(packed) == key:
+                del self._service_addresses[packed]
+        return entry.addresses
+
+    def _put_slice(self, item: EndpointSlice) -> bytes:
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        if key:
+            entry = slice_entry(item, self._intern, pod_names=self._pod_names)
+            self._touch_if(self.endpoints.replace(key, (slice_service(item), entry)))
+        return key
+
+    def _drop_slice(self, key: bytes) -> None:
+        self._touch_if(self.endpoints.replace(key, None))
+
+    def _touch_if(self, changed: list[bytes]) -> None:
+        if changed:
+            self._touch(changed)
+
+    def _put_pod(self, item: Pod) -> bytes:
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        packed = addr.pack(item.status.pod_ip)
+        # A pod first seen terminating is not added; a known one stays until it is deleted.
+        if not key or packed is None or item.metadata.deletion_timestamp or self._pod_addresses.get(key) == packed:
+            return key
+        self._drop_pod(key)
+        self._pod_addresses[key] = packed
+        self.pods[packed] = (*self.pods.get(packed, ()), key)
+        self._touch([packed])
+        return key
+
+    def _drop_pod(self, key: bytes) -> None:
+        packed = self._pod_addresses.pop(key, None)
+        if packed is None:
+            return
+        rest = tuple(other for other in self.pods.get(packed, ()) if other != key)
+        if rest:
+            self.pods[packed] = rest
+        else:
+            self.pods.pop(packed, None)
+        self._touch([packed])
+
+    def _put_namespace(self, item: Namespace) -> bytes:
+        name = item.metadata.name.encode()
+        if name not in self.namespaces:
+            self.namespaces |= {name}
+            self._touch(None)
+        return name
+
+    def _drop_namespace(self, name: bytes) -> None:
+        if name in self.namespaces:
+            self.namespaces -= {name}
+            self._touch(None)

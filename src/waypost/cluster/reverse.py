@@ -1,0 +1,72 @@
+"""Address -> names: PTR answers and the name servers of the zone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from waypost.cluster.entries import HEADLESS, endpoint_label, key_namespace
+from waypost.cluster.index import Index
+from waypost.cluster.policy import Policy
+from waypost.wire.names import MAX_LABEL
+
+_SVC_LABEL = b"\x03svc"
+
+
+def names_of_address(index: Index, policy: Policy, packed: bytes) -> list[bytes]:
+    """The names left of the zone that an address has, in wire form without an end.
+
+    A Service's own address has one name, an endpoint's one for each Service it backs. Only `namespaces` hides names
+    here, as in CoreDNS.
+    """
+    key = index.service_of_address(packed)
+    if key is not None:
+        return [key + _SVC_LABEL] if _visible(policy, key) else []
+    found: dict[bytes, None] = {}
+    for service in index.endpoints.services_of(packed):
+        if _visible(policy, service):
+            for name in _endpoint_names(index, service, packed):
+                found.setdefault(name)
+    return list(found)
+
+
+class NameServer(NamedTuple):
+    """A name server of the zone: its name left of the zone, and its packed addresses."""
+
+    prefix: bytes
+    addresses: tuple[bytes, ...]
+
+
+def name_servers(index: Index, local: Sequence[bytes]) -> list[NameServer]:
+    """The Services through which this server is reached, found by its own addresses; `ns.dns` if there is none."""
+    if not local:
+        return []
+    found: dict[bytes, dict[bytes, None]] = {}
+    for packed in local:
+        for service in index.endpoints.services_of(packed):
+            entry = index.services.get(service)
+            if entry is None:
+                continue
+            if entry.kind == HEADLESS:
+                for name in _endpoint_names(index, service, packed):
+                    found.setdefault(name, {})[packed] = None
+            else:
+                found.setdefault(service + _SVC_LABEL, {}).update(dict.fromkeys(entry.addresses))
+    if not found:
+        return [NameServer(b"\x02ns\x03dns", tuple(local))]
+    return [NameServer(prefix, tuple(addresses)) for prefix, addresses in found.items()]
+
+
+def _visible(policy: Policy, key: bytes) -> bool:
+    return policy.namespaces is None or key_namespace(key) in policy.namespaces
+
+
+def _endpoint_names(index: Index, service: bytes, packed: bytes) -> list[bytes]:
+    out = []
+    for _, endpoints in index.endpoints.by_service.get(service, ()):
+        for endpoint in endpoints:
+            if endpoint[0] == packed:
+                label = endpoint_label(endpoint)
+                if len(label) <= MAX_LABEL:
+                    out.append(bytes((len(label),)) + label + service + _SVC_LABEL)
+    return list(dict.fromkeys(out))

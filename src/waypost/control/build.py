@@ -1,0 +1,150 @@
+"""Corefile -> Instance: every directive's `setup` in the fixed order, chains linked, servers filled. Opens nothing.
+
+This is the one place where plugins are imported, by name, so that a plugin nobody uses costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Protocol, cast
+
+from waypost.corefile.errors import CorefileError
+from waypost.corefile.model import Corefile, Directive, ServerBlock, Token
+from waypost.corefile.zones import ZoneAddress, parse_label
+from waypost.dispatch.serve import Server
+from waypost.dispatch.site import Services, Site
+from waypost.dispatch.timeouts import Timeouts
+from waypost.plugins.order import ORDER
+
+_SERVED_SCHEMES = ("dns", "tls")
+# Errors of this directive carry no `plugin/NAME: `.
+_BARE = frozenset(("on",))
+
+
+class Plugin(Protocol):
+    """A plugin module."""
+
+    def setup(self, directive: Directive, site: Site) -> None:
+        """Read the directive and put handlers, settings and hooks into the block. Raises CorefileError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One listen address. An empty host is unbound."""
+
+    scheme: str
+    host: str
+    port: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """A configuration that is set up but not started."""
+
+    sites: list[Site] = field(default_factory=list)
+    servers: dict[Endpoint, Server] = field(default_factory=dict)
+    timeouts: dict[Endpoint, Timeouts] = field(default_factory=dict)
+
+
+def build(corefile: Corefile, port: str, services: Services, load: Callable[[str], Plugin | None]) -> Plan:
+    """Set up every plugin of every block. Raises CorefileError; nothing was started then."""
+    plan = Plan()
+    blocks = []
+    for block in corefile.blocks:
+        addresses = tuple(address for label in block.labels for address in _addresses(label, port))
+        if addresses:
+            site = Site(addresses, services, services.log)
+            site.peers = plan.sites
+            plan.sites.append(site)
+            blocks.append((block, site))
+    _set_up(blocks, load)
+    for _, site in blocks:
+        site.link()
+        _place(plan, site, services)
+    _check_overlap(plan)
+    return plan
+
+
+def load_plugin(name: str) -> Plugin | None:
+    """The module of a directive, None if this version has none."""
+    path = f"waypost.plugins.{name}"
+    try:
+        module: ModuleType = importlib.import_module(path)
+    except ModuleNotFoundError as exc:
+        if exc.name == path:
+            return None
+        raise
+    return cast(Plugin, module)
+
+
+def _addresses(label: Token, port: str) -> list[ZoneAddress]:
+    if not label.text:
+        return []
+    addresses = parse_label(label.text, port)
+    for address in addresses:
+        if address.scheme not in _SERVED_SCHEMES:
+            raise CorefileError.at(label, f"{address.scheme}:// is not supported yet")
+    return addresses
+
+
+def _set_up(blocks: list[tuple[ServerBlock, Site]], load: Callable[[str], Plugin | None]) -> None:
+    """Directive by directive in the fixed order, and each of them block by block."""
+    directives = [({directive.name: directive for directive in block.directives}, site) for block, site in blocks]
+    for name in ORDER:
+        prefix = "" if name in _BARE else f"plugin/{name}: "
+        for by_name, site in directives:
+            directive = by_name.get(name)
+            if directive is None:
+                continue
+            plugin = load(name)
+            if plugin is None:
+                raise CorefileError.at(directive.tokens[0], f"directive '{name}' is not supported yet")
+            site.log = site.services.log.for_plugin(name)
+            try:
+                plugin.setup(directive, site)
+            except CorefileError as exc:
+                raise exc.with_prefix(prefix) from exc
+
+
+def _place(plan: Plan, site: Site, services: Services) -> None:
+    """Put the block's zones on its listen addresses."""
+    seen: set[tuple[Endpoint, bytes]] = set()
+    for address, zone in zip(site.addresses, site.zones, strict=True):
+        for host in site.bind or [""]:
+            endpoint = Endpoint(address.scheme, host, address.port)
+            server = plan.servers.get(endpoint)
+            if server is None:
+                server = Server(address.scheme, host, address.port, services.log, services.metrics)
+                plan.servers[endpoint] = server
+            plain = not site.filters
+            if (endpoint, zone) in seen or (plain and _has_plain(server, zone)):
+                where = f" on {host}" if host else ""
+                text = f"cannot serve {address.scheme}://{address.zone}:{address.port}{where} - it is already defined"
+                raise CorefileError.unlocated(text)
+            seen.add((endpoint, zone))
+            server.add(zone, site)
+            if site.timeouts is not None:
+                plan.timeouts[endpoint] = site.timeouts
+
+
+def _has_plain(server: Server, zone: bytes) -> bool:
+    return any(not other.filters for other in server.zones.sites(zone))
+
+
+def _check_overlap(plan: Plan) -> None:
+    """One zone and port both bound and unbound would make two sockets compete for its packets."""
+    unbound = {(e.scheme, e.port): server for e, server in plan.servers.items() if not e.host}
+    for endpoint, server in plan.servers.items():
+        other = unbound.get((endpoint.scheme, endpoint.port))
+        if not endpoint.host or other is None:
+            continue
+        for site in server.zones.all_sites():
+            for address, zone in zip(site.addresses, site.zones, strict=True):
+                if address.port == endpoint.port and other.zones.sites(zone):
+                    name = f"{endpoint.scheme}://{address.zone}:{endpoint.port}"
+                    text = f"cannot serve {name} on {endpoint.host} - zone overlap listener capacity with {name}"
+                    raise CorefileError.unlocated(text)

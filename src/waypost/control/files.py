@@ -1,0 +1,73 @@
+"""The file access of Corefiles: the configuration itself and what it imports."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from waypost.corefile.errors import CorefileError
+
+DEFAULT_NAME = "Corefile"
+STDIN = "stdin"
+
+
+class OsReader:
+    """`corefile.imports.Reader` over the file system."""
+
+    def absolute(self, path: str, relative_to: str) -> str:
+        """A clean absolute path, seen from a directory."""
+        return os.path.normpath(os.path.join(relative_to or os.getcwd(), path))
+
+    def glob(self, pattern: str) -> list[str]:
+        """Existing paths that match, dot files too."""
+        return glob.glob(pattern, include_hidden=True)
+
+    def is_dir(self, path: str) -> bool:
+        """Whether path is a directory."""
+        return os.path.isdir(path)
+
+    def read(self, path: str) -> str:
+        """The text of a file. Raises OSError."""
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the configuration comes from: a path, `stdin`, or (empty) the Corefile of the working directory."""
+
+    path: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name that messages show."""
+        if self.path == STDIN:
+            return "/dev/stdin"
+        return self.path or DEFAULT_NAME
+
+    def read(self, port: str) -> str:
+        """The configuration's text; a built-in one if no path was given and there is no Corefile.
+
+        Raises CorefileError when it cannot be read.
+        """
+        if self.path == STDIN:
+            return sys.stdin.buffer.read().decode("utf-8", "replace")
+        try:
+            return OsReader().read(self.path or DEFAULT_NAME)
+        except FileNotFoundError as exc:
+            if not self.path:
+                return built_in(port)
+            raise CorefileError.unlocated(f"loading Caddyfile via flag: {_open_text(self.path, exc)}") from exc
+        except OSError as exc:
+            raise CorefileError.unlocated(f"loading Caddyfile via flag: {_open_text(self.name, exc)}") from exc
+
+
+def built_in(port: str) -> str:
+    """The configuration of a server that was given none."""
+    return f".:{port} {{\n    whoami\n    log\n}}\n"
+
+
+def _open_text(path: str, exc: OSError) -> str:
+    return f"open {path}: {os.strerror(exc.errno or 0).lower()}"

@@ -1,0 +1,62 @@
+"""What outlives a reload: objects lent to configurations under a key, counted, closed when the last holder lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Protocol, TypeVar, cast, runtime_checkable
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A lent object that holds something."""
+
+    def close(self) -> Awaitable[None]:
+        """Let go of it."""
+        ...
+
+
+class Pool:
+    """Every lent object of the process with the leases that hold it."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: dict[Hashable, tuple[object, set[Lease]]] = {}
+
+
+class Lease:
+    """One configuration's share of the pool; implements `dispatch.site.Lender`."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def lend(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The object under this key, made if nobody holds one."""
+        entry = self._pool.entries.get(key)
+        if entry is None:
+            entry = self._pool.entries[key] = (make(), set())
+        entry[1].add(self)
+        return cast(T, entry[0])
+
+    def forget(self) -> None:
+        """Give back what was never started, without closing: for a configuration that failed while it was set up."""
+        for key, (_, holders) in list(self._pool.entries.items()):
+            holders.discard(self)
+            if not holders:
+                del self._pool.entries[key]
+
+    async def release(self) -> None:
+        """Give everything back; what nobody else holds is closed."""
+        orphans = []
+        for key, (item, holders) in list(self._pool.entries.items()):
+            holders.discard(self)
+            if not holders:
+                del self._pool.entries[key]
+                orphans.append(item)
+        for item in orphans:
+            if isinstance(item, Closable):
+                await item.close()

@@ -1,0 +1,132 @@
+"""A small HTTP/1.1 server for probes and metrics: one listen address, exact paths, everything bounded.
+
+It is lent by its address: the blocks of a configuration and its successors share it, each with routes of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import socket
+from typing import TYPE_CHECKING, Final
+
+from waypost.corefile.addresses import parse_port, split_host_port
+from waypost.dispatch.site import Lender
+from waypost.httpd.message import FAULT, NOT_FOUND, HttpHandler, HttpRequest, HttpResponse
+from waypost.httpd.socket import listen
+from waypost.log import Log
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_MAX_CONNECTIONS: Final = 256
+_IDLE_SECONDS: Final = 10.0
+# However slowly a client sends or reads, its connection ends after this.
+_CONNECTION_SECONDS: Final = 60.0
+_LINGER_SECONDS: Final = 1.0
+_MAX_LINE: Final = 8190
+_MAX_HEADERS: Final = 64
+
+
+def lend_server(lender: Lender, address: str, log: Log) -> HttpServer:
+    """The process's server on `address` (`HOST:PORT`, as `check_address` accepts it), not started if it is new."""
+    return lender.lend(("http", address), lambda: HttpServer(address, log))
+
+
+def check_address(text: str) -> str:
+    """`text` itself if a server can be asked to listen on it. Raises ValueError with Go's text."""
+    parse_port(split_host_port(text)[1])
+    return text
+
+
+class HttpServer:
+    """Serves `routes` on `address`. `port` is the bound port, 0 while it does not listen."""
+
+    __slots__ = ("_log", "_server", "_starting", "_web", "address", "port", "routes")
+
+    def __init__(self, address: str, log: Log) -> None:
+        self.address = address
+        self.port = 0
+        self.routes: dict[str, HttpHandler] = {}
+        self._log = log
+        self._server: asyncio.Server | None = None
+        self._web: web.Server | None = None
+        self._starting = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Listen, unless it does already. Raises ListenError."""
+        async with self._starting:
+            if self._server is None:
+                sock = await listen(*split_host_port(self.address))
+                await self._serve(sock)
+
+    async def _serve(self, sock: socket.socket) -> None:
+        from aiohttp import web  # only a configuration that asks for HTTP pays for it
+
+        self._web = web.Server(
+            self._handle,  # type: ignore[arg-type]  # aiohttp wants the answer's base class, which is invariant there
+            access_log=None,
+            # A stranger's malformed request is no event of ours: aiohttp would log it with a traceback.
+            logger=logging.Logger("waypost.httpd", logging.CRITICAL + 1),
+            keepalive_timeout=_IDLE_SECONDS,
+            lingering_time=_LINGER_SECONDS,
+            max_line_size=_MAX_LINE,
+            max_field_size=_MAX_LINE,
+            max_headers=_MAX_HEADERS,
+            auto_decompress=False,
+        )
+        self._server = await asyncio.get_running_loop().create_server(self._connect, sock=sock)
+        self.port = sock.getsockname()[1]
+
+    def set_route(self, path: str, handler: HttpHandler) -> None:
+        """Answer `path` with `handler` from now on."""
+        self.routes[path] = handler
+
+    def remove_route(self, path: str, handler: HttpHandler) -> None:
+        """Stop answering `path`, unless a successor has taken it over."""
+        if self.routes.get(path) == handler:
+            del self.routes[path]
+
+    async def close(self) -> None:
+        """Stop listening and close every connection. It may be started again."""
+        server, web_server = self._server, self._web
+        self._server = self._web = None
+        self.port = 0
+        if server is not None:
+            server.close()
+        if web_server is not None:
+            await web_server.shutdown(_LINGER_SECONDS)
+
+    def _connect(self) -> asyncio.BaseProtocol:
+        if self._web is None or len(self._web.connections) >= _MAX_CONNECTIONS:
+            return _Refusal()
+        connection = self._web()
+        asyncio.get_running_loop().call_later(_CONNECTION_SECONDS, connection.force_close)
+        return connection
+
+    async def _handle(self, request: web.BaseRequest) -> web.Response:
+        from aiohttp import web
+
+        handler = self.routes.get(request.path)
+        answer = NOT_FOUND if handler is None else await self._answer(handler, request)
+        headers = {"Content-Type": answer.content_type, "Server": "waypost", **dict(answer.headers)}
+        return web.Response(status=answer.status, body=answer.body, headers=headers)
+
+    async def _answer(self, handler: HttpHandler, request: web.BaseRequest) -> HttpResponse:
+        asked = HttpRequest(request.method, request.path, request.query_string, request.headers)
+        try:
+            answer = handler(asked)
+            return await answer if inspect.isawaitable(answer) else answer
+        except Exception as exc:
+            text = f"http://{self.address}{request.path}: {type(exc).__name__}: {exc}"
+            self._log.once_a_burst(self._log.error, text)
+            return FAULT
+
+
+class _Refusal(asyncio.Protocol):
+    """Closes a connection beyond the limit at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()

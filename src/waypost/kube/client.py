@@ -1,0 +1,208 @@
+"""The HTTP side of the Kubernetes API: GET of a whole answer, and GET of an endless one, line by line.
+
+aiohttp is imported when a client is made, so that nothing else in the program pays for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlencode, urlsplit
+
+from waypost.kube.auth import Credentials, Grant
+from waypost.kube.config import ClusterAccess
+from waypost.kube.errors import ApiProtocolError, ApiUnreachable, status_error
+from waypost.kube.limits import Admission, Limits
+from waypost.kube.lines import LineSplitter
+
+if TYPE_CHECKING:
+    import aiohttp
+
+CONNECT_TIMEOUT = 10.0
+ANSWER_TIMEOUT = 30.0
+"""Seconds until the head of an answer, and between two pieces of a whole answer."""
+MAX_BODY = 256 * 1024 * 1024
+"""Bytes of a whole answer, decompressed: an unpaged list of the largest clusters fits."""
+MAX_ERROR_BODY = 64 * 1024
+READ_BUFFER = 64 * 1024
+"""aiohttp's high-water mark: bounds how many events are decoded without a turn of the loop."""
+
+
+class RequestMetrics(Protocol):
+    """Where requests are counted (`coredns_kubernetes_rest_client_*`)."""
+
+    def throttled(self, verb: str, host: str, seconds: float) -> None:
+        """A request waited `seconds` for the rate limit."""
+
+    def answered(self, verb: str, host: str, code: str, seconds: float) -> None:
+        """The head of an answer came after `seconds`; `code` is the HTTP status or `<error>`."""
+
+
+class ApiClient:
+    """Requests to one API server. Make it, and close it, inside a running event loop."""
+
+    def __init__(
+        self,
+        access: ClusterAccess,
+        *,
+        user_agent: str,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        metrics: RequestMetrics | None = None,
+        credentials: Credentials | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` (seconds) and `sleep` serve the rate limit and the metrics."""
+        import aiohttp
+
+        self._access = access
+        self._host = urlsplit(access.server).netloc
+        self._credentials = credentials or Credentials(access)
+        self._admission = Admission(limits, clock=clock, sleep=sleep)
+        self._metrics = metrics
+        self._clock = clock
+        self._transport_errors = (aiohttp.ClientError, OSError, ValueError)
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_TIMEOUT, sock_connect=CONNECT_TIMEOUT, sock_read=ANSWER_TIMEOUT
+        )
+        self._stream_timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_TIMEOUT, sock_connect=CONNECT_TIMEOUT, sock_read=None
+        )
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            headers={"User-Agent": user_agent, "Accept": "application/json"},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=READ_BUFFER,
+        )
+
+    async def close(self) -> None:
+        """Ends every request."""
+        await self._session.close()
+
+    async def get_json_bytes(self, path: str, params: Mapping[str, str]) -> bytes:
+        """The body of `path` (decompressed). ApiStatusError, ApiUnreachable, ClusterError."""
+        encoding = "identity" if self._access.disable_compression else "gzip"
+        url = self._url(path, params)
+        async with self._admission.request() as waited:
+            response = await self._open(url, encoding, self._timeout, waited)
+            async with response:
+                return await self._body(response, url, MAX_BODY)
+
+    @asynccontextmanager
+    async def stream_lines(self, path: str, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of `path` as they come, empty ones left out; entered once the server has said 200.
+
+        The rate limit and the in-flight bound cover the request, not the stream, which may last for minutes: a
+        bound would otherwise be used up by watches. Silence is for the caller to judge.
+        """
+        url = self._url(path, params)
+        async with self._admission.request() as waited:
+            response = await self._open(url, "identity", self._stream_timeout, waited)
+        async with response, aclosing(self._lines(response, url)) as lines:
+            yield lines
+
+    def _url(self, path: str, params: Mapping[str, str]) -> str:
+        query = urlencode(params)
+        return f"{self._access.server}{path}{'?' if query else ''}{query}"
+
+    async def _open(
+        self, url: str, encoding: str, patience: aiohttp.ClientTimeout, waited: float
+    ) -> aiohttp.ClientResponse:
+        """An answer with status 200. Credentials that are refused are looked at again, once."""
+        if self._metrics:
+            self._metrics.throttled("GET", self._host, waited)
+        grant = await self._credentials.current()
+        response = await self._send(url, encoding, patience, grant)
+        if response.status == 401:
+            self._credentials.rejected(grant)
+            renewed = await self._credentials.current()
+            if renewed != grant:
+                response.release()
+                response = await self._send(url, encoding, patience, renewed)
+        if response.status != 200:
+            async with response:
+                body = await self._body(response, url, MAX_ERROR_BODY)
+                raise status_error(response.status, body, response.headers.get("Retry-After"))
+        return response
+
+    async def _send(
+        self, url: str, encoding: str, patience: aiohttp.ClientTimeout, grant: Grant
+    ) -> aiohttp.ClientResponse:
+        from yarl import URL
+
+        started = self._clock()
+        code = "<error>"
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT):
+                response = await self._session.get(
+                    URL(url, encoded=True),
+                    headers={**grant.headers, "Accept-Encoding": encoding},
+                    ssl=grant.tls or True,
+                    server_hostname=self._access.tls_server_name if grant.tls else None,
+                    proxy=self._access.proxy_url,
+                    timeout=patience,
+                    allow_redirects=False,
+                )
+            code = str(response.status)
+            return response
+        except self._transport_errors as error:
+            raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
+        finally:
+            if self._metrics:
+                self._metrics.answered("GET", self._host, code, self._clock() - started)
+
+    async def _body(self, response: aiohttp.ClientResponse, url: str, limit: int) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in response.content.iter_any():
+                size += len(part)
+                if size > limit:
+                    raise ApiProtocolError(f'Get "{url}": an answer of more than {limit} bytes')
+                parts.append(part)
+        except self._transport_errors as error:
+            raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
+        return b"".join(parts)
+
+    async def _lines(self, response: aiohttp.ClientResponse, url: str) -> AsyncGenerator[bytes, None]:
+        splitter = LineSplitter()
+        try:
+            async for chunk in response.content.iter_any():
+                for line in splitter.feed(chunk):
+                    if line:
+                        yield line
+        except self._transport_errors as error:
+            raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
+        if splitter.unfinished:
+            raise ApiUnreachable(f'Get "{url}": unexpected EOF')
+
+
+def transport_error_text(error: Exception) -> str:
+    """What went wrong, in the words of Go's net/http, which users match in logs."""
+    import aiohttp
+
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"tls: failed to verify certificate: x509: {error.certificate_error}"
+        case aiohttp.ClientSSLError():
+            return f"tls: {error.os_error}"
+        case aiohttp.ClientConnectorDNSError():
+            return f"dial tcp: lookup {error.host}: no such host"
+        case aiohttp.ClientConnectorError():
+            # asyncio puts the address into strerror; the plain text is looked up. No errno: several addresses failed.
+            number = error.os_error.errno
+            reason = os.strerror(number).lower() if number else str(error.os_error)
+            return f"dial tcp {error.host}:{error.port}: connect: {reason}"
+        case TimeoutError():
+            return "i/o timeout"
+        case aiohttp.ServerDisconnectedError():
+            return "EOF"
+        case aiohttp.ClientPayloadError():
+            return "unexpected EOF"
+        case ConnectionResetError():
+            return "read: connection reset by peer"
+    return str(error) or type(error).__name__

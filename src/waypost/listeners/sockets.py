@@ -1,0 +1,74 @@
+"""Opening sockets: SO_REUSEPORT, so that a successor can start beside us, and error texts in Go's form."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from waypost.corefile.addresses import join_host_port
+
+# Bursts wait here while the loop is busy; the kernel caps it at net.core.rmem_max.
+_RECEIVE_BUFFER = 4 * 1024 * 1024
+_BACKLOG = 1024
+_REASONS = {
+    errno.EADDRINUSE: "address already in use",
+    errno.EADDRNOTAVAIL: "cannot assign requested address",
+    errno.EACCES: "permission denied",
+}
+
+
+class ListenError(Exception):
+    """A listen address that cannot be had; the text is Go's, such as `listen udp :53: bind: permission denied`."""
+
+
+def families(host: str) -> list[tuple[socket.AddressFamily, str]]:
+    """The sockets that a listen host needs: an unbound one (empty) both families, where the kernel has IPv6."""
+    if not host:
+        unbound = [(socket.AF_INET, "0.0.0.0")]
+        return [*unbound, (socket.AF_INET6, "::")] if _has_ipv6() else unbound
+    return [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
+
+
+def open_socket(family: socket.AddressFamily, kind: socket.SocketKind, host: str, port: str) -> socket.socket:
+    """A bound, non-blocking socket; stream sockets listen. Raises ListenError."""
+    stream = kind == socket.SOCK_STREAM
+    sock = socket.socket(family, kind)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1 if stream else 0)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if not stream:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+        address, _, scope = host.partition("%")
+        if family == socket.AF_INET6:
+            sock.bind((address, int(port), 0, socket.if_nametoindex(scope) if scope else 0))
+        else:
+            sock.bind((address, int(port)))
+        if stream:
+            sock.listen(_BACKLOG)
+    except (OSError, OverflowError) as exc:
+        sock.close()
+        raise ListenError(_listen_text(stream, host, port, exc)) from exc
+    return sock
+
+
+def _listen_text(stream: bool, host: str, port: str, exc: Exception) -> str:
+    if isinstance(exc, OverflowError):
+        return f"address {port}: invalid port"
+    shown = "" if host in ("0.0.0.0", "::") else host
+    code = exc.errno if isinstance(exc, OSError) else None
+    reason = _REASONS.get(code or 0) or os.strerror(code or 0).lower()
+    return f"listen {'tcp' if stream else 'udp'} {join_host_port(shown, port)}: bind: {reason}"
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            probe.bind(("::", 0))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,81 @@
+"""The registry in Prometheus's text format, written by prometheus_client, with values as Go writes them.
+
+Beside ours stand the `process_*` and `python_*` metrics of prometheus_client's own collectors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.exposition import gzip_accepted as gzip_accepted
+from prometheus_client.registry import Collector
+
+from waypost.metrics.registry import Counter, Family, Gauge, Histogram, Registry
+
+CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
+
+# prometheus_client writes whole numbers as `2.0`; dashboards do not care, but people's greps for `} 2$` do.
+_WHOLE: Final = re.compile(rb"^((?!#).*)\.0$", re.MULTILINE)
+
+
+class Exposition:
+    """What one scrape shows. `runtime` adds the counters of Python's garbage collector."""
+
+    __slots__ = ("_registry",)
+
+    def __init__(self, registry: Registry, *, runtime: bool = False) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(_OwnMetrics(registry))
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+        if runtime:
+            GCCollector(registry=self._registry)
+
+    def text(self) -> bytes:
+        """Every family that has a cell, of the type CONTENT_TYPE."""
+        return _WHOLE.sub(rb"\1", generate_latest(self._registry))
+
+
+class _OwnMetrics(Collector):
+    """Our registry as prometheus_client wants to see it."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._own = registry
+
+    def collect(self) -> Iterator[Metric]:
+        """Families and their cells in alphabetical order; those without cells are left out, as in Go."""
+        for name, family in sorted(self._own.families.items()):
+            if family.cells:
+                yield _metric(name, family)
+
+
+def _metric(name: str, family: Family) -> Metric:
+    metric = Metric(name, family.help, family.kind)  # a counter's `_total` comes off the metric's name here
+    for values, cell in sorted(family.cells.items(), key=lambda item: item[0]):
+        labels = dict(zip(family.labels, values, strict=True))
+        if isinstance(cell, Counter):
+            metric.add_sample(name, labels, cell.value)
+        elif isinstance(cell, Gauge):
+            metric.add_sample(name, labels, cell.value if cell.read is None else cell.read())
+        else:
+            _add_histogram(metric, name, labels, cell)
+    return metric
+
+
+def _add_histogram(metric: Metric, name: str, labels: dict[str, str], cell: Histogram) -> None:
+    bounds: Iterable[str] = [*map(_bound_text, cell.bounds), "+Inf"]
+    count = 0
+    for bound, count in zip(bounds, accumulate(cell.counts), strict=True):
+        metric.add_sample(f"{name}_bucket", {**labels, "le": bound}, count)
+    metric.add_sample(f"{name}_sum", labels, cell.total)
+    metric.add_sample(f"{name}_count", labels, count)
+
+
+def _bound_text(bound: float) -> str:
+    return repr(float(bound)).removesuffix(".0")

@@ -1,0 +1,96 @@
+"""A kept reply and what a client is shown of it at its present age."""
+
+from __future__ import annotations
+
+from waypost.plugins.cache.verdict import aliases, with_ttl
+from waypost.wire import consts
+from waypost.wire.record import Records
+from waypost.wire.reply import Reply
+
+Key = tuple[bytes, int, int, int, int]
+"""Name in lower case, qtype, qclass, the DO bit of the EDNS flags, the CD bit of the header."""
+
+_KEPT_FLAGS = consts.RA | consts.AD
+# What an entry, a record and its parts cost as Python objects, about.
+_ITEM_BYTES = 800
+_RECORD_BYTES = 180
+
+
+class Item:
+    """One entry of the cache. Times are on the cache's monotonic clock, in seconds.
+
+    Until `expires` it is fresh, until `until` it may be served at all. `replies` are the ready-made replies at the TTL
+    `shown`, by the header bits that depend on the client: each is made once in a second at most, since all clients in
+    that second are shown the same.
+    """
+
+    __slots__ = (
+        "additional",
+        "answer",
+        "authority",
+        "error",
+        "expires",
+        "flags",
+        "hits",
+        "last_hit",
+        "names",
+        "positive",
+        "rcode",
+        "replies",
+        "retry_at",
+        "shown",
+        "stored",
+        "ttl",
+        "until",
+        "weight",
+        "wildcard",
+    )
+
+    def __init__(self, reply: Reply, name: bytes, now: float, ttl: int, lifetime: float) -> None:
+        """`reply` has all its records at `ttl`; `name` is the one asked for, in lower case."""
+        self.rcode = reply.rcode
+        self.flags = reply.flags & _KEPT_FLAGS
+        self.answer = reply.answer
+        self.authority = reply.authority
+        self.additional = reply.additional
+        self.stored = now
+        self.ttl = ttl
+        self.expires = now + lifetime
+        self.until = self.expires
+        self.error = False
+        """An error is never served stale, and gives way to anything else."""
+        self.positive = False
+        """It holds records that answer the question."""
+        self.names = (name, *aliases(reply.answer))
+        """The names, in lower case, whose change makes it wrong."""
+        self.wildcard = ""
+        self.hits = 0
+        self.last_hit = now
+        self.retry_at = now
+        """Not refreshed before this time."""
+        self.shown = ttl
+        self.replies: dict[int, Reply] = {}
+        self.weight = _ITEM_BYTES + _weight(self.answer) + _weight(self.authority) + _weight(self.additional)
+
+    def reply(self, ttl: int, bits: int) -> Reply:
+        """The reply with this TTL; `bits` are the client's RD and CD, and AD if the client wants that."""
+        if ttl != self.shown:
+            self.shown = ttl
+            self.answer = with_ttl(self.answer, ttl)
+            self.authority = with_ttl(self.authority, ttl)
+            self.additional = with_ttl(self.additional, ttl)
+            self.replies = {}
+        reply = self.replies.get(bits)
+        if reply is None:
+            flags = consts.AA | self.flags & ~consts.AD | bits & (self.flags | ~consts.AD)
+            reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional)
+            self.replies[bits] = reply
+        return reply
+
+    def remaining(self, now: float) -> int:
+        """The TTL left, in whole seconds; 0 if it is not fresh."""
+        return max(self.ttl - int(now - self.stored), 0) if now < self.expires else 0
+
+
+def _weight(records: Records) -> int:
+    return sum(_RECORD_BYTES + len(record.owner) + len(record.rdata) for record in records)

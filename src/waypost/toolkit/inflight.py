@@ -1,0 +1,107 @@
+"""Queries sent over one socket that wait for their replies, by message id; late ones end in one sweep."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+from collections.abc import Callable, Container
+
+from waypost.toolkit.upstream_errors import UpstreamError
+from waypost.wire.message import Message
+from waypost.wire.query import Query
+
+Answer = asyncio.Future[Message]
+Waiting = tuple[Answer, Query, float]
+"""The future reply, the question it must answer, and the deadline on the loop's clock."""
+
+_BATCH = 256
+_UNPACK = struct.Struct(f"{_BATCH}H").unpack
+
+
+class MessageIds:
+    """Message ids that nobody can foresee (RFC 5452 section 9.2), drawn from the system in batches."""
+
+    __slots__ = ("_drawn",)
+
+    def __init__(self) -> None:
+        self._drawn: list[int] = []
+
+    def draw(self, taken: Container[int] = ()) -> int:
+        """An id that is not among `taken`, of which there must not be too many."""
+        while True:
+            if not self._drawn:
+                self._drawn.extend(_UNPACK(os.urandom(2 * _BATCH)))
+            message_id = self._drawn.pop()
+            if message_id not in taken:
+                return message_id
+
+
+class InFlight:
+    """The waiting queries of one socket, all with the same timeout in seconds, and so in the order of their deadlines.
+
+    `on_late` gets the futures whose time is up. A future that its caller gave up stays until then or until its reply.
+    """
+
+    __slots__ = ("_ids", "_loop", "_on_late", "_timeout", "_timer", "waiting")
+
+    def __init__(self, ids: MessageIds, timeout: float, on_late: Callable[[list[Answer]], None]) -> None:
+        self.waiting: dict[int, Waiting] = {}
+        self._ids = ids
+        self._timeout = timeout
+        self._on_late = on_late
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, query: Query) -> tuple[int, Answer]:
+        """A fresh message id for a query, and the future of its reply."""
+        message_id = self._ids.draw(self.waiting)
+        answer: Answer = self._loop.create_future()
+        deadline = self._loop.time() + self._timeout
+        self.waiting[message_id] = (answer, query, deadline)
+        if self._timer is None:
+            self._timer = self._loop.call_at(deadline, self._sweep)
+        return message_id, answer
+
+    def settle(self, message_id: int, result: Message | UpstreamError) -> None:
+        """The reply, or the failure, of one query."""
+        _settle(self.waiting.pop(message_id)[0], result)
+
+    def fail_all(self, error: UpstreamError) -> None:
+        """Nothing will come any more."""
+        late, self.waiting = self.waiting, {}
+        for answer, _, _ in late.values():
+            _settle(answer, error)
+
+    def close(self) -> None:
+        """Cancel the timer; nothing may be added any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        late = []
+        for message_id, (answer, _, deadline) in list(self.waiting.items()):
+            if deadline > now:
+                self._timer = self._loop.call_at(deadline, self._sweep)
+                break
+            del self.waiting[message_id]
+            late.append(answer)
+        self._on_late(late)
+
+
+def fail(answers: list[Answer], error: UpstreamError) -> None:
+    """End futures with an error, except those given up by their callers."""
+    for answer in answers:
+        _settle(answer, error)
+
+
+def _settle(answer: Answer, result: Message | UpstreamError) -> None:
+    if answer.done():
+        return
+    if isinstance(result, UpstreamError):
+        answer.set_exception(result)
+    else:
+        answer.set_result(result)

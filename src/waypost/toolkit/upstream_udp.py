@@ -1,0 +1,204 @@
+"""Queries to one upstream over UDP, from sockets that live for a second or a handful of queries.
+
+Every socket is connected, so that the kernel drops what comes from elsewhere and reports a closed port, and has a
+random source port. Sharing one among a few queries costs a fraction of a socket a query, and is too short-lived to be
+found out and flooded with forged replies (RFC 5452 section 9.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import NamedTuple
+
+from waypost.metrics.registry import Counter
+from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
+from waypost.toolkit.upstream_address import UpstreamAddress
+from waypost.toolkit.upstream_errors import Busy, ConnectionLost, UpstreamError, connecting, ends_text, timed_out, transfer
+from waypost.toolkit.upstream_reply import judge_datagram
+from waypost.wire.query import Query
+
+_QUERIES_A_SOCKET = 16
+_LIFETIME = 1.0
+_MAX_SOCKETS = 128
+_MAX_WAITING = 16384
+_MAX_DATAGRAM = 65535
+_DATAGRAMS_A_TURN = 32
+
+
+class SocketCache(NamedTuple):
+    """Counts how often an open socket or connection was there to use, and how often not."""
+
+    hits: Counter
+    misses: Counter
+
+
+class UdpSockets:
+    """The sockets to one upstream: one takes queries, the others wait for their last replies.
+
+    `timeout` is how long to wait for a reply, `expire` how long a socket may be used, both in seconds; `source` is the
+    local IP address, empty for any.
+    """
+
+    __slots__ = ("_current", "_ids", "_lifetime", "_open", "_uses", "address", "cache", "source", "timeout", "waiting")
+
+    def __init__(
+        self, address: UpstreamAddress, timeout: float, expire: float, source: str, ids: MessageIds, cache: SocketCache
+    ) -> None:
+        self.address = address
+        self.timeout = timeout
+        self.source = source
+        self.cache = cache
+        self.waiting = 0
+        self._lifetime = min(expire, _LIFETIME)
+        self._uses = _QUERIES_A_SOCKET if expire > 0 else 1
+        self._ids = ids
+        self._current: _UdpSocket | None = None
+        self._open: set[_UdpSocket] = set()
+
+    def ask(self, query: Query, tail: bytes) -> Answer:
+        """Send a query; `tail` is the message behind its id. The future fails with UpstreamError.
+
+        Raises UpstreamError if the query cannot be sent.
+        """
+        if self.waiting >= _MAX_WAITING:
+            raise Busy(f"too many queries wait for {self.address}")
+        current = self._current
+        if current is not None and (current.uses_left > 0 or len(self._open) >= _MAX_SOCKETS):
+            try:
+                answer = current.send(query, tail)
+            except ConnectionLost:  # what an earlier query met; this one was not sent
+                pass
+            else:
+                self.cache.hits.value += 1
+                return answer
+        self.cache.misses.value += 1
+        return self._fresh().send(query, tail)
+
+    def close(self) -> None:
+        """Close every socket; queries that wait fail."""
+        error = UpstreamError(f"{self.address}: closed")
+        for opened in list(self._open):
+            opened.fail(error)
+
+    def retired(self, opened: _UdpSocket) -> None:
+        """A socket takes no more queries."""
+        if self._current is opened:
+            self._current = None
+
+    def closed(self, opened: _UdpSocket) -> None:
+        """A socket is gone."""
+        self.retired(opened)
+        self._open.discard(opened)
+
+    def _fresh(self) -> _UdpSocket:
+        if self._current is not None:
+            self._current.retire()
+        try:
+            opened = _UdpSocket(self, self._ids, self._lifetime, self._uses)
+        except OSError as exc:
+            raise connecting("udp", str(self.address), exc) from exc
+        self._open.add(opened)
+        self._current = opened
+        return opened
+
+
+class _UdpSocket:
+    """One source port and the queries that wait behind it."""
+
+    __slots__ = ("_flight", "_loop", "_owner", "_recv", "_retired", "_sock", "_timer", "uses_left")
+
+    def __init__(self, owner: UdpSockets, ids: MessageIds, lifetime: float, uses: int) -> None:
+        self.uses_left = uses
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._sock = _connected(owner.address, owner.source)
+        self._recv = self._sock.recv
+        self._flight = InFlight(ids, owner.timeout, self._late)
+        self._retired = False
+        self._timer = self._loop.call_later(lifetime, self.retire)
+        self._loop.add_reader(self._sock.fileno(), self._readable)
+
+    def send(self, query: Query, tail: bytes) -> Answer:
+        """Send, and give the future reply. Raises ConnectionLost."""
+        message_id, answer = self._flight.add(query)
+        self._owner.waiting += 1
+        self.uses_left -= 1
+        try:
+            self._sock.send(message_id.to_bytes(2, "big") + tail)
+        except OSError as exc:
+            answer.cancel()
+            error = transfer("write", "udp", self._ends(), exc)
+            self.fail(error)
+            raise error from exc
+        return answer
+
+    def retire(self) -> None:
+        """Take no more queries; close once none waits."""
+        self._retired = True
+        self._owner.retired(self)
+        if not self._flight.waiting:
+            self._close()
+
+    def fail(self, error: UpstreamError) -> None:
+        """End every waiting query and close."""
+        self._owner.waiting -= len(self._flight.waiting)
+        self._flight.fail_all(error)
+        self._close()
+
+    def _readable(self) -> None:
+        flight = self._flight
+        for _ in range(_DATAGRAMS_A_TURN):
+            try:
+                data = self._recv(_MAX_DATAGRAM)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as exc:
+                self.fail(transfer("read", "udp", self._ends(), exc))
+                return
+            self._received(data)
+            if not flight.waiting:
+                if self._retired:
+                    self._close()
+                return
+
+    def _received(self, data: bytes) -> None:
+        if len(data) < 12:
+            return
+        message_id = data[0] << 8 | data[1]
+        entry = self._flight.waiting.get(message_id)
+        if entry is None:
+            return
+        result = judge_datagram(data, entry[1])
+        if result is not None:
+            self._owner.waiting -= 1
+            self._flight.settle(message_id, result)
+
+    def _late(self, answers: list[Answer]) -> None:
+        self._owner.waiting -= len(answers)
+        fail(answers, timed_out("udp", self._ends()))
+        if self._retired and not self._flight.waiting:
+            self._close()
+
+    def _ends(self) -> str:
+        return ends_text(self._sock.getsockname(), str(self._owner.address))
+
+    def _close(self) -> None:
+        self._timer.cancel()
+        self._flight.close()
+        self._loop.remove_reader(self._sock.fileno())
+        self._sock.close()
+        self._owner.closed(self)
+
+
+def _connected(address: UpstreamAddress, source: str) -> socket.socket:
+    """A socket that sends to, and hears from, one address only. Raises OSError."""
+    sock = socket.socket(address.family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        if source and (":" in source) == address.is_v6:
+            sock.bind((source, 0))
+        sock.connect(address.sockaddr())
+    except OSError:
+        sock.close()
+        raise
+    return sock
