@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import ssl
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -266,6 +267,18 @@ async def test_a_new_token_is_taken_up_after_401(server, tmp_path):
         server.put("services", service("c"))
         await f.sees("a", "b", "c")
     assert f.counters.lists == 1
+
+
+async def test_a_refused_token_is_read_anew_within_the_request(server, tmp_path):
+    token = tmp_path / "token"
+    for content in ("old", "new"):
+        token.write_text(content)
+        os.utime(token, (1, 1))
+        server.fault(token=content)
+        if content == "old":
+            client = ApiClient(ClusterAccess(server.url, token_file=str(token)), user_agent="test/1")
+        assert b"ServiceList" in await client.get_json_bytes(SERVICES.path, {})
+    await client.close()
 
 
 async def test_selectors_are_sent_and_leaving_them_removes(server):

@@ -1,8 +1,8 @@
 """The compact index of a cluster: what answers need of Services, EndpointSlices, Pods and Namespaces, and no more.
 
-Everything is bytes and tuples, replaced whole and read without a lock. Keys are the labels of the DNS name in wire form:
-the Service `web` in `shop` is `b"\\x03web\\x04shop"`, exactly what stands left of `svc.cluster.local.` in a query,
-so the common question is one slice and one dict look-up.
+Everything is bytes and tuples, replaced whole and read without a lock. Keys are the labels of the DNS name in wire
+form: the Service `web` in `shop` is `b"\\x03web\\x04shop"`, exactly what stands left of `svc.cluster.local.` in a
+query, so the common question is one slice and one dict look-up.
 
 Every change says which keys it touched (`subscribe`), so that caches in front drop exactly those answers: a Service's
 key for names at and below it, a packed address for its reverse name and pod names.

@@ -9,7 +9,7 @@ POD = b"pod"
 
 
 class Question(NamedTuple):
-    """The parts of a name left of the zone, lower case; an absent part is empty. `kind` is empty for the zone itself."""
+    """The parts of a name left of the zone, lower case; an absent part is empty, `kind` too for the zone itself."""
 
     kind: bytes
     namespace: bytes = b""
@@ -23,8 +23,8 @@ class Question(NamedTuple):
 def parse(labels: list[bytes]) -> Question | None:
     """Labels left of the zone to a Question, None for a name that has no meaning in a cluster.
 
-    `[]` is the zone, then `<svc|pod>`, `<ns>.<kind>`, `<service>.<ns>.<kind>`, one label more is an endpoint, two more are
-    port and protocol, whose leading underscores may be missing.
+    `[]` is the zone, then `<svc|pod>`, `<ns>.<kind>`, `<service>.<ns>.<kind>`, one label more is an endpoint, two more
+    are port and protocol, whose leading underscores may be missing.
     """
     count = len(labels)
     if not count:

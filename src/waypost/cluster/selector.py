@@ -20,7 +20,7 @@ TOKEN = re.compile(r"\s*(?P<token>==|!=|[=!(),<>]|[^\s=!(),<>]+|\Z)")
 
 PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
-INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+INTEGER = re.compile(r"[0-9]{1,19}")
 MAX_NAME, MAX_PREFIX = 63, 253
 
 

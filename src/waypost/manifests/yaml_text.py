@@ -25,7 +25,7 @@ TEXT_TAGS = frozenset({"!", STANDARD_TAG + "str", STANDARD_TAG + "binary"})
 
 CONSTANTS: dict[str, bool | None] = {
     spelling: value
-    for words, value in (("~ null", None), ("y yes true on", True), ("n no false off", False))
+    for words, value in (("~ null", None), ("yes true on", True), ("no false off", False))
     for word in words.split()
     for spelling in (word, word.capitalize(), word.upper())
 } | {"": None}
@@ -50,8 +50,9 @@ def load(text: str) -> Value:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise YamlError(mark.line + 1 if mark else 1, error.problem or "not YAML") from None
+        last = max(len(text.rstrip().splitlines()), 1)  # an error at the end is reported behind it
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise YamlError(min(line, last), error.problem or "not YAML") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlError(line, error.reason) from None

@@ -56,7 +56,8 @@ class _OwnMetrics(Collector):
 
 
 def _metric(name: str, family: Family) -> Metric:
-    metric = Metric(name, family.help, family.kind)  # a counter's `_total` comes off the metric's name here
+    # prometheus_client puts a counter's `_total` behind the name of the family by itself.
+    metric = Metric(name.removesuffix("_total") if family.kind == "counter" else name, family.help, family.kind)
     for values, cell in sorted(family.cells.items(), key=lambda item: item[0]):
         labels = dict(zip(family.labels, values, strict=True))
         if isinstance(cell, Counter):

@@ -82,6 +82,7 @@ class StreamConnection(asyncio.Protocol):
         """Close; queries that wait fail with `error`."""
         if self._error is None:
             self._error = error or ConnectionLost(f"{self._address}: closed")
+            self.retired = True
             self._flight.fail_all(self._error)
             self._flight.close()
             self._opened.set()
@@ -134,17 +135,18 @@ class StreamConnection(asyncio.Protocol):
         if self._loop.time() - self._heard >= self._timeout:
             self.retired = True
 
-    async def _dial(self, timeout: float, source: str) -> None:
-        remote = str(self._address)
+    async def _dial(self, patience: float, source: str) -> None:
+        error: UpstreamError | None = None
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(patience):
                 await self._connect(source)
         except ssl.SSLError as exc:
-            self.close(failed_handshake(remote, exc))
+            error = failed_handshake(str(self._address), exc)
         except OSError as exc:
-            self.close(connecting("tcp", remote, exc))
-        finally:
-            self._dialling = None
+            error = connecting("tcp", str(self._address), exc)
+        self._dialling = None
+        if error is not None:
+            self.close(error)
 
     async def _connect(self, source: str) -> None:
         address = self._address

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from waypost.toolkit.inflight import MessageIds
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, ConnectionLost
+from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_stream import StreamConnection
-from waypost.toolkit.upstream_udp import SocketCache
 from waypost.wire.message import Message
 from waypost.wire.query import Query
 
@@ -119,10 +119,9 @@ class StreamPool:
         if connection.retired or (connection.answered and not proven):
             return False
         limits = self._limits
-        if limits.max_age and now - connection.born >= limits.max_age:
-            connection.retired = True
-        elif connection.answered and not connection.load and now - connection.idle_since >= limits.expire:
-            connection.retired = True
+        too_old = limits.max_age > 0 and now - connection.born >= limits.max_age
+        too_idle = connection.answered and not connection.load and now - connection.idle_since >= limits.expire
+        connection.retired = too_old or too_idle
         return not connection.retired
 
     def _became_idle(self, connection: StreamConnection) -> None:
@@ -142,9 +141,9 @@ class StreamPool:
         for connection in [opened for opened in self._open if not opened.load]:
             if connection.retired or now - connection.idle_since >= self._limits.expire:
                 connection.close()
-        if self._open:
-            oldest = min(opened.idle_since for opened in self._open)
-            self._timer = loop.call_at(max(oldest + self._limits.expire, now + 0.1), self._sweep)
+        idle = [opened.idle_since for opened in self._open if not opened.load]
+        if idle:
+            self._timer = loop.call_at(min(idle) + self._limits.expire, self._sweep)
 
     def _open_remove(self, connection: StreamConnection) -> None:
         if connection in self._open:

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import NamedTuple
 
-from waypost.metrics.registry import Counter
 from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
 from waypost.toolkit.upstream_address import UpstreamAddress
-from waypost.toolkit.upstream_errors import Busy, ConnectionLost, UpstreamError, connecting, ends_text, timed_out, transfer
+from waypost.toolkit.upstream_errors import (
+    Busy,
+    ConnectionLost,
+    UpstreamError,
+    connecting,
+    ends_text,
+    timed_out,
+    transfer,
+)
+from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_reply import judge_datagram
 from waypost.wire.query import Query
 
@@ -24,13 +31,6 @@ _MAX_SOCKETS = 128
 _MAX_WAITING = 16384
 _MAX_DATAGRAM = 65535
 _DATAGRAMS_A_TURN = 32
-
-
-class SocketCache(NamedTuple):
-    """Counts how often an open socket or connection was there to use, and how often not."""
-
-    hits: Counter
-    misses: Counter
 
 
 class UdpSockets:

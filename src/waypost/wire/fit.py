@@ -11,7 +11,7 @@ import struct
 from waypost.wire import consts
 from waypost.wire.edns import ECHOED, Opt, opt_size, pack_opt
 from waypost.wire.query import Query
-from waypost.wire.rdata import COMPRESSIBLE, LAYOUTS, NAME, name_end
+from waypost.wire.rdata import COMPRESSIBLE, LAYOUTS, NAME, TEXT, name_end
 from waypost.wire.record import Record, Records
 from waypost.wire.reply import Reply, copied_flags
 
@@ -143,21 +143,33 @@ def _append_record(out: bytearray, record: Record, offsets: dict[bytes, int]) ->
     _append_name(out, owner, offsets)
     fixed = len(out)
     out += _FIXED.pack(rtype, rclass, ttl, len(rdata))
-    if rtype not in COMPRESSIBLE:
+    layout = LAYOUTS.get(rtype)
+    if layout is None:
         out += rdata
         return
+    write_name = _append_name if rtype in COMPRESSIBLE else _append_whole_name
     start = len(out)
     i = 0
-    for step in LAYOUTS[rtype]:
+    for step in layout:
         if step == NAME:
             end = name_end(rdata, i)
-            _append_name(out, rdata[i:end], offsets)
+            write_name(out, rdata[i:end], offsets)
         else:
-            end = i + step
+            end = i + (rdata[i] + 1 if step == TEXT else step)
             out += rdata[i:end]
         i = end
     out += rdata[i:]
     struct.pack_into("!H", out, fixed + 8, len(out) - start)
+
+
+def _append_whole_name(out: bytearray, name: bytes, offsets: dict[bytes, int]) -> None:
+    """A name that must not be compressed may still be what later owners point at (SRV targets and their addresses)."""
+    at = len(out)
+    i = 0
+    while (length := name[i]) and at + i <= _MAX_POINTER:
+        offsets.setdefault(name[i:], at + i)
+        i += length + 1
+    out += name
 
 
 def _append_name(out: bytearray, name: bytes, offsets: dict[bytes, int]) -> None:

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from waypost.wire import consts
 from waypost.wire.edns import Opt
 from waypost.wire.query import Query
-from waypost.wire.record import Record, Records
+from waypost.wire.record import Records
 
 
 class _Fields(TypedDict, total=False):
@@ -24,6 +24,7 @@ class _Fields(TypedDict, total=False):
     question: bytes
     error: str
     written: bool
+    depends: tuple[bytes, ...]
 
 
 class Reply:
@@ -32,9 +33,21 @@ class Reply:
     `flags` are header bits without QR, opcode and rcode (they include RD and CD). `opt` is an OPT that a plugin or an
     upstream made; the client's own is echoed without it. `question` replaces the question as sent unless it is empty.
     `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
+    `depends` are keys of live data that made the answer: a cache drops it when one of them changes.
     """
 
-    __slots__ = ("additional", "answer", "authority", "error", "flags", "opt", "question", "rcode", "written")
+    __slots__ = (
+        "additional",
+        "answer",
+        "authority",
+        "depends",
+        "error",
+        "flags",
+        "opt",
+        "question",
+        "rcode",
+        "written",
+    )
 
     def __init__(
         self,
@@ -47,6 +60,7 @@ class Reply:
         question: bytes = b"",
         error: str = "",
         written: bool = True,
+        depends: tuple[bytes, ...] = (),
     ) -> None:
         self.rcode = rcode
         self.flags = flags
@@ -57,6 +71,7 @@ class Reply:
         self.question = question
         self.error = error
         self.written = written
+        self.depends = depends
 
     def replace(self, **changes: Unpack[_Fields]) -> Reply:
         """A copy with other fields."""
@@ -70,6 +85,7 @@ class Reply:
             "question": self.question,
             "error": self.error,
             "written": self.written,
+            "depends": self.depends,
         }
         fields.update(changes)
         return Reply(**fields)
@@ -99,16 +115,7 @@ def authoritative(
     authority: Records = (),
     additional: Records = (),
     rcode: int = consts.NOERROR,
+    depends: tuple[bytes, ...] = (),
 ) -> Reply:
-    """An answer from our own data: AA set."""
-    return Reply(rcode, consts.AA | copied_flags(query), answer, authority, additional)
-
-
-def nodata(query: Query, soa: Record) -> Reply:
-    """The name exists, the type does not (RFC 2308 section 2.2)."""
-    return Reply(consts.NOERROR, consts.AA | copied_flags(query), (), (soa,))
-
-
-def nxdomain(query: Query, soa: Record) -> Reply:
-    """The name does not exist (RFC 2308 section 2.1)."""
-    return Reply(consts.NXDOMAIN, consts.AA | copied_flags(query), (), (soa,))
+    """An answer from our own data: AA set. Negative ones carry the SOA as authority (RFC 2308 section 2)."""
+    return Reply(rcode, consts.AA | copied_flags(query), answer, authority, additional, depends=depends)

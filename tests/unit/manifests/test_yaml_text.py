@@ -24,7 +24,7 @@ VALUES = [
     ("a: ! 5", {"a": "5"}),
     ("a: !!int 5", {"a": 5}),
     ("a: yes\nb: Off\nc: TRUE", {"a": True, "b": False, "c": True}),
-    ("a: None", {"a": "None"}),
+    ("a: None\nb: y", {"a": "None", "b": "y"}),
     ("a: =", {"a": "="}),
     ("a: 12:30:45", {"a": "12:30:45"}),
     ("a: 2026-01-02T03:04:05Z", {"a": "2026-01-02T03:04:05Z"}),
@@ -62,7 +62,7 @@ ERRORS = [
     ("a:\n  <<: 1", 2, "<< takes an object"),
     ("a: \x00", 1, "not allowed"),
     ("a: 1\nb: \ud800", 1, "not Unicode text"),
-    ("a: [1", 2, "did not find"),
+    ("a: [1\n\n", 1, "did not find"),
     ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), 1, "nested more than"),
 ]
 

@@ -82,7 +82,7 @@ class Item:
             self.replies = {}
         reply = self.replies.get(bits)
         if reply is None:
-            flags = consts.AA | self.flags & ~consts.AD | bits & (self.flags | ~consts.AD)
+            flags = consts.AA | self.flags & consts.RA | bits & (consts.COPIED | self.flags & consts.AD)
             reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional)
             self.replies[bits] = reply
         return reply

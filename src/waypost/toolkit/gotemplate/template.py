@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from waypost.corefile.quoting import quote
@@ -31,16 +32,14 @@ from waypost.toolkit.gotemplate.values import Function, Struct, is_true, text_of
 _SHOWN: Final = 20
 
 
+@dataclass(frozen=True, slots=True)
 class Template:
     """Made by `compile_template`; `text` is what it was made of."""
 
-    __slots__ = ("functions", "name", "nodes", "text")
-
-    def __init__(self, name: str, text: str, nodes: Nodes, functions: Mapping[str, Function]) -> None:
-        self.name = name
-        self.text = text
-        self.nodes = nodes
-        self.functions = functions
+    name: str
+    text: str
+    nodes: Nodes = field(repr=False)
+    functions: Mapping[str, Function] = field(repr=False, compare=False)
 
     def render(self, data: object) -> str:
         """The text for one set of data. Raises TemplateError."""

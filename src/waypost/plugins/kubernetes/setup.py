@@ -1,0 +1,54 @@
+"""`kubernetes` directive -> Config -> handler; the cluster is reached by a start hook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from waypost.corefile.model import Directive
+from waypost.dispatch.site import Site
+from waypost.plugins.kubernetes.config import Config, SourceConfig, parse
+from waypost.plugins.kubernetes.handler import Kubernetes
+from waypost.plugins.kubernetes.metrics import RequestCounters
+from waypost.plugins.kubernetes.source import ClusterSource
+from waypost.toolkit.interfaces import interface_addresses
+from waypost.wire import addr
+
+
+def setup(directive: Directive, site: Site) -> None:
+    """Add the handler. Raises CorefileError."""
+    config = parse(directive, site.zones)
+    config = replace(config, source=_source_config(config, site))
+    for warning in config.warnings:
+        site.log.warning(warning)
+    log = site.log
+    source = site.services.lender.lend(
+        ("kubernetes", config.source), lambda: ClusterSource(config.source, log, RequestCounters(site.metrics))
+    )
+    site.add(Kubernetes(config, source.index, _own_addresses(site)))
+    site.hooks.start.append(lambda: source.start(config.startup_timeout))
+
+
+def _source_config(config: Config, site: Site) -> SourceConfig:
+    """Manifests of the command line are the cluster of a block that names no source itself."""
+    source = config.source
+    if source.manifests:
+        return replace(source, manifests=tuple(site.path(path) for path in source.manifests))
+    if source.endpoint or source.kubeconfig or not site.services.manifests:
+        return source
+    return replace(source, manifests=site.services.manifests)
+
+
+def _own_addresses(site: Site) -> list[bytes]:
+    """The addresses by which this server can be somebody's endpoint: bound ones, or all of the machine; no loopback."""
+    texts = site.bind
+    if not texts:
+        try:
+            texts = [text for found in interface_addresses().values() for text in found]
+        except OSError as exc:
+            site.log.warning(f"own addresses are not known, so the zones have no name servers: {exc}")
+    packed = (addr.pack(text.partition("%")[0]) for text in texts)
+    return [address for address in packed if address is not None and not _is_loopback(address)]
+
+
+def _is_loopback(packed: bytes) -> bool:
+    return packed[:1] == b"\x7f" if len(packed) == 4 else packed == b"\x00" * 15 + b"\x01"

@@ -1,0 +1,144 @@
+"""What fills a cluster's index and keeps it true: an API server, or manifests. Lent, so that it outlives a reload."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from waypost import __version__
+from waypost.cluster.index import Index
+from waypost.cluster.selector import parse_selector
+from waypost.corefile.errors import CorefileError
+from waypost.kube.client import ApiClient
+from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
+from waypost.kube.errors import ClusterError
+from waypost.kube.folder import ManifestSource
+from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
+from waypost.kube.reflector import Reflector
+from waypost.log import Log
+from waypost.plugins.kubernetes.config import SourceConfig
+from waypost.plugins.kubernetes.metrics import RequestCounters
+
+_POLL = 0.01
+_SAY_WAITING = 0.5
+
+
+class Follower(Protocol):
+    """Something that keeps the index true until it is cancelled."""
+
+    async def run(self) -> Any:
+        """Run for ever."""
+        ...
+
+
+class ClusterSource:
+    """One cluster's index and the tasks that follow it."""
+
+    def __init__(self, config: SourceConfig, log: Log, requests: RequestCounters) -> None:
+        kinds = ["Service", "Namespace"]
+        if config.endpoints:
+            kinds.append("EndpointSlice")
+        if config.pods:
+            kinds.append("Pod")
+        self.index = Index(time.time, kinds=kinds, endpoint_pod_names=config.endpoint_pod_names)
+        self._kinds = kinds
+        self._config = config
+        self._log = log
+        self._requests = requests
+        self._client: ApiClient | None = None
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    async def start(self, patience: float) -> None:
+        """Follow the cluster, and wait until everything was listed, at most `patience` seconds.
+
+        Raises CorefileError when the configuration of the access is at fault.
+        """
+        if not self._tasks:
+            followers = self._followers()
+            self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
+        if not self.index.synced:
+            await self._wait(patience)
+
+    async def close(self) -> None:
+        """Stop following."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()
+
+    def _followers(self) -> Sequence[Follower]:
+        config = self._config
+        if config.manifests:
+            source = ManifestSource(
+                config.manifests,
+                {kind: self.index.sinks[kind] for kind in self._kinds},
+                self._log,
+                select=_selections(config),
+            )
+            source.load()
+            return [source]
+        try:
+            access = cluster_access(config)
+        except ClusterError as exc:
+            raise CorefileError.unlocated(str(exc)).with_prefix("plugin/kubernetes: ") from exc
+        self._client = ApiClient(
+            access, user_agent=f"Waypost/{__version__}", limits=config.limits, metrics=self._requests
+        )
+        return [
+            Reflector(resource, self._client, self.index.sinks[resource.kind], log=self._log)
+            for resource in _resources(config)
+            if resource.kind in self._kinds
+        ]
+
+    async def _wait(self, patience: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        said = loop.time()
+        # A sync makes many objects that all stay: collecting meanwhile finds nothing and stops the loop for long.
+        gc.disable()
+        try:
+            while not self.index.synced:
+                if loop.time() >= deadline:
+                    self._log.warning("starting server with unsynced Kubernetes API")
+                    return
+                if loop.time() - said >= _SAY_WAITING:
+                    said = loop.time()
+                    self._log.info("waiting for Kubernetes API before starting server")
+                await asyncio.sleep(_POLL)
+        finally:
+            gc.enable()
+
+
+def cluster_access(config: SourceConfig) -> ClusterAccess:
+    """How to reach the API server. Raises ClusterError."""
+    if config.kubeconfig:
+        return load_kubeconfig(config.kubeconfig, config.context or None)
+    if config.endpoint:
+        return from_endpoint(config.endpoint, config.tls)
+    return in_cluster(os.environ)
+
+
+def _resources(config: SourceConfig) -> list[Resource[Any]]:
+    labelled: list[Resource[Any]] = [
+        replace(r, label_selector=config.labels) for r in (SERVICES, ENDPOINT_SLICES, PODS)
+    ]
+    return [*labelled, replace(NAMESPACES, label_selector=config.namespace_labels)]
+
+
+def _selections(config: SourceConfig) -> dict[str, Callable[[Any], bool]]:
+    """With manifests the selectors are applied here, as an API server would."""
+    selections: dict[str, Callable[[Any], bool]] = {}
+    if config.labels:
+        by_labels = parse_selector(config.labels)
+        for kind in ("Service", "EndpointSlice", "Pod"):
+            selections[kind] = lambda item: by_labels(item.metadata.labels)
+    if config.namespace_labels:
+        by_namespace_labels = parse_selector(config.namespace_labels)
+        selections["Namespace"] = lambda item: by_namespace_labels(item.metadata.labels)
+    return selections

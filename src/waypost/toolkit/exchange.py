@@ -1,0 +1,98 @@
+"""A DNS client for one upstream: UDP, TCP or TLS, with sockets and connections that are kept for a while.
+
+What it sends is the client's message with an id and a source port of its own; a reply counts only if it comes from
+the upstream's address with that id and answers that question (RFC 5452 section 9.1).
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import NamedTuple
+
+from waypost.metrics.registry import Counter
+from waypost.toolkit.inflight import MessageIds
+from waypost.toolkit.upstream_address import UpstreamAddress
+from waypost.toolkit.upstream_metrics import SocketCache
+from waypost.toolkit.upstream_reply import query_tail
+from waypost.toolkit.upstream_stream import StreamConnection
+from waypost.toolkit.upstream_tcp import StreamLimits, StreamPool
+from waypost.toolkit.upstream_udp import UdpSockets
+from waypost.wire import consts
+from waypost.wire.message import Message
+from waypost.wire.query import Query
+
+
+class Transport(NamedTuple):
+    """`stream` asks over TCP; `retry_truncated` repeats a UDP query over TCP when its reply has TC set."""
+
+    stream: bool
+    retry_truncated: bool = False
+
+
+class ExchangeSettings(NamedTuple):
+    """Times in seconds, `max_idle` a number of connections; 0 is no limit for `max_age` and `max_idle`.
+
+    `source` is the local IP address to send from, for upstreams of its family; empty for any.
+    """
+
+    read_timeout: float = 2.0
+    expire: float = 10.0
+    max_age: float = 0.0
+    max_idle: int = 0
+    source: str = ""
+
+
+class Client:
+    """Asks one upstream. With `tls` every query goes over TLS. It must be used, and closed, in a running loop."""
+
+    __slots__ = ("_address", "_datagrams", "_ids", "_settings", "_streams", "_tls")
+
+    def __init__(
+        self,
+        address: UpstreamAddress,
+        tls: ssl.SSLContext | None,
+        settings: ExchangeSettings,
+        datagrams: SocketCache,
+        streams: SocketCache,
+    ) -> None:
+        self._address = address
+        self._tls = tls
+        self._settings = settings
+        self._ids = MessageIds()
+        self._datagrams = UdpSockets(
+            address, settings.read_timeout, settings.expire, settings.source, self._ids, datagrams
+        )
+        limits = StreamLimits(settings.read_timeout, settings.expire, settings.max_age, settings.max_idle)
+        self._streams = StreamPool(address, tls, limits, settings.source, self._ids, streams)
+
+    async def ask(self, query: Query, transport: Transport) -> Message:
+        """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
+        tail = query_tail(query)
+        if self._tls is not None or transport.stream:
+            return await self._streams.ask(query, tail)
+        message = await self._datagrams.ask(query, tail)
+        if transport.retry_truncated and message.flags & consts.TC:
+            return await self._streams.ask(query, tail)
+        return message
+
+    async def probe(self, query: Query, *, stream: bool, patience: float) -> None:
+        """Ask over a fresh socket, waiting `patience` seconds at most for each step. Raises UpstreamError."""
+        tail = query_tail(query)
+        if self._tls is None and not stream:
+            unseen = SocketCache(Counter(), Counter())
+            sockets = UdpSockets(self._address, patience, 0.0, self._settings.source, self._ids, unseen)
+            try:
+                await sockets.ask(query, tail)
+            finally:
+                sockets.close()
+            return
+        connection = StreamConnection(
+            self._address, self._tls, patience, self._ids, StreamConnection.close, lambda closed: None
+        )
+        connection.open(patience, self._settings.source)
+        await connection.ask(query, tail)
+
+    def close(self) -> None:
+        """Close every socket; queries that wait fail with UpstreamError."""
+        self._datagrams.close()
+        self._streams.close()

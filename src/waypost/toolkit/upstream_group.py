@@ -1,0 +1,116 @@
+"""One upstream with its sockets and its health, and the group of them that a directive names."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from waypost.toolkit.exchange import Client, ExchangeSettings, Transport
+from waypost.toolkit.upstream_address import UpstreamAddress
+from waypost.toolkit.upstream_errors import Busy, Mismatch, UpstreamError
+from waypost.toolkit.upstream_health import PROBE_TIMEOUT, Health, HealthSettings
+from waypost.toolkit.upstream_metrics import UpstreamMetrics
+from waypost.wire.message import Message
+from waypost.wire.query import Query
+
+# Longer than any query may take.
+_DRAIN_SECONDS = 10.0
+
+
+class Upstream:
+    """One upstream with its sockets and its health."""
+
+    __slots__ = ("_metrics", "_now", "address", "client", "health", "text")
+
+    def __init__(
+        self,
+        address: UpstreamAddress,
+        tls: ssl.SSLContext | None,
+        exchange: ExchangeSettings,
+        health: HealthSettings,
+        metrics: UpstreamMetrics,
+    ) -> None:
+        self.address = address
+        self.text = str(address)
+        self.client = Client(address, tls, exchange, metrics.datagrams, metrics.streams)
+        probe = health.question()
+        self.health = Health(
+            health,
+            lambda: self.client.probe(probe, stream=health.stream, patience=PROBE_TIMEOUT),
+            metrics.probe_failures,
+        )
+        self._metrics = metrics
+        self._now = time.perf_counter
+
+    async def ask(self, query: Query, transport: Transport) -> Message:
+        """The reply; a failure starts probes. Raises UpstreamError."""
+        started = self._now()
+        try:
+            message = await self.client.ask(query, transport)
+        except (Mismatch, Busy):
+            raise
+        except UpstreamError:
+            self.health.suspect()
+            raise
+        self.health.replied()
+        self._metrics.replied(message.rcode, self._now() - started)
+        return message
+
+    def close(self) -> None:
+        """Stop probing and close every socket."""
+        self.health.close()
+        self.client.close()
+
+
+class UpstreamGroup:
+    """The upstreams of one directive, in file order; `members` is replaced whole when a followed file changes."""
+
+    __slots__ = ("_busy", "_make", "_quiet", "_watch", "members")
+
+    def __init__(self, make: Callable[[UpstreamAddress], Upstream], addresses: Iterable[UpstreamAddress]) -> None:
+        self._make = make
+        self.members = tuple(make(address) for address in addresses)
+        self._busy = 0
+        self._quiet: asyncio.Event | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    def replace(self, addresses: Sequence[UpstreamAddress]) -> None:
+        """Take another list; an upstream that is on both keeps its state, one that is gone finishes its queries."""
+        known = {upstream.address: upstream for upstream in self.members}
+        self.members = tuple(known.pop(address) if address in known else self._make(address) for address in addresses)
+        loop = asyncio.get_running_loop()
+        for gone in known.values():
+            gone.health.close()
+            loop.call_later(_DRAIN_SECONDS, gone.close)
+
+    def follow(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a coroutine that calls `replace`, until the group is closed; another one is not started."""
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().create_task(watch())
+
+    def enter(self) -> None:
+        """A query begins."""
+        self._busy += 1
+
+    def leave(self) -> None:
+        """A query has ended."""
+        self._busy -= 1
+        if self._quiet is not None and not self._busy:
+            self._quiet.set()
+
+    async def close(self) -> None:
+        """Let queries under way end, then close everything."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._busy:
+            self._quiet = asyncio.Event()
+            try:
+                async with asyncio.timeout(_DRAIN_SECONDS):
+                    await self._quiet.wait()
+            except TimeoutError:
+                pass
+        for upstream in self.members:
+            upstream.close()
