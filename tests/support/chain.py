@@ -101,16 +101,24 @@ class FakeLender:
 
 @dataclass
 class FakeProcess:
-    """What the process gives to every plugin, with the log's text and the codes it was asked to exit with."""
+    """What the process gives to every plugin; `exits` and `watches` are what plugins asked of it."""
 
     stream: io.StringIO = field(default_factory=io.StringIO)
     metrics: Registry = field(default_factory=Registry)
     lender: FakeLender = field(default_factory=FakeLender)
     exits: list[int] = field(default_factory=list)
+    watches: list[tuple[float, float]] = field(default_factory=list)
 
     def services(self) -> Services:
         """Those of a new configuration."""
-        return Services(Log(self.stream), self.metrics, self.lender, Hooks(), self.exits.append)
+        return Services(
+            Log(self.stream),
+            self.metrics,
+            self.lender,
+            Hooks(),
+            self.exits.append,
+            lambda every, jitter: self.watches.append((every, jitter)),
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -133,7 +141,7 @@ def make_directive(text: str) -> Directive:
 
 
 async def run(hooks: list[Hook]) -> None:
-    """Run hooks as a configuration does."""
+    """Run hooks one by one."""
     for hook in hooks:
         waiting = hook()
         if waiting is not None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
+from waypost.cli import example
 from waypost.cli.coredns import port_number
+from waypost.control.build import Listen
 from waypost.control.files import Source
 from waypost.control.run import Process, serve
 from waypost.control.supervisor import Settings
+from waypost.corefile.addresses import is_ip, parse_port, split_host_port
 
 _EPILOG = """\
 examples:
+  waypost serve --example
   waypost serve --conf Corefile --port 1053
   waypost serve --conf Corefile --port 1053 --manifests deploy/ more.yaml
   kubectl get ns,svc,endpointslices,pods -A -o yaml > dump.yaml
@@ -28,6 +33,14 @@ def main(words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--conf", default="", metavar="FILE", help="Corefile, or stdin (default: ./Corefile)")
+    parser.add_argument(
+        "--example", action="store_true",
+        help="serve the bundled example cluster with the stock kubeadm Corefile on 127.0.0.1:1053",
+    )  # fmt: skip
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT",
+        help="address of blocks without bind, and port of those on 53: for a Corefile meant for a pod",
+    )  # fmt: skip
     parser.add_argument("--port", default="53", help="port of blocks that name none (default: 53)")
     parser.add_argument(
         "--manifests", nargs="+", default=(), metavar="PATH",
@@ -40,5 +53,27 @@ def main(words: Sequence[str]) -> int:
         port = port_number(options.port)
     except OSError:
         parser.error(f"--port: no port is called '{options.port}'")
-    settings = Settings(Source(options.conf), port, tuple(options.manifests))
-    return serve(settings, Process(options.pidfile, options.quiet))
+    settings = Settings(Source(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
+    process = Process(options.pidfile, options.quiet)
+    if options.example:
+        settings = replace(
+            settings,
+            source=Source(options.conf or str(example.COREFILE)),
+            manifests=settings.manifests or (str(example.FOLDER),),
+            listen=settings.listen or Listen("127.0.0.1", "1053"),
+        )
+        process = replace(process, announce=example.announcement(settings.listen))
+    return serve(settings, process)
+
+
+def _listen(parser: argparse.ArgumentParser, text: str | None) -> Listen | None:
+    if text is None:
+        return None
+    try:
+        host, port = split_host_port(text)
+        parse_port(port)
+    except ValueError as exc:
+        parser.error(f"--listen: {exc}")
+    if not is_ip(host):
+        parser.error(f"--listen: expected an address such as 127.0.0.1:1053, got '{text}'")
+    return Listen(host, port)

@@ -19,6 +19,7 @@ from waypost.dispatch.site import Services, Site
 from waypost.dispatch.timeouts import Timeouts
 from waypost.plugins.order import ORDER
 
+_DNS_PORT = "53"
 _SERVED_SCHEMES = ("dns", "tls")
 # Errors of this directive carry no `plugin/NAME: `.
 _BARE = frozenset(("on",))
@@ -41,6 +42,18 @@ class Endpoint:
     port: str
 
 
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """An address of the command line: what blocks without `bind` listen on, and the port of those on port 53."""
+
+    host: str
+    port: str
+
+    def move(self, addresses: tuple[ZoneAddress, ...]) -> tuple[ZoneAddress, ...]:
+        """The labels of a block with port 53 exchanged."""
+        return tuple(a._replace(port=self.port) if a.port == _DNS_PORT else a for a in addresses)
+
+
 @dataclass(slots=True)
 class Plan:
     """A configuration that is set up but not started."""
@@ -50,13 +63,21 @@ class Plan:
     timeouts: dict[Endpoint, Timeouts] = field(default_factory=dict)
 
 
-def build(corefile: Corefile, port: str, services: Services, load: Callable[[str], Plugin | None]) -> Plan:
+def build(
+    corefile: Corefile,
+    port: str,
+    services: Services,
+    load: Callable[[str], Plugin | None],
+    listen: Listen | None = None,
+) -> Plan:
     """Set up every plugin of every block. Raises CorefileError; nothing was started then."""
     plan = Plan()
     blocks = []
     for block in corefile.blocks:
         addresses = tuple(address for label in block.labels for address in _addresses(label, port))
         if addresses:
+            if listen is not None:
+                addresses = listen.move(addresses)
             site = Site(addresses, services, services.log)
             site.peers = plan.sites
             plan.sites.append(site)
@@ -64,6 +85,8 @@ def build(corefile: Corefile, port: str, services: Services, load: Callable[[str
     _set_up(blocks, load)
     for _, site in blocks:
         site.link()
+        if listen is not None and not site.bind:
+            site.bind = [listen.host]
         _place(plan, site, services)
     _check_overlap(plan)
     return plan

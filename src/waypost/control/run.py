@@ -25,7 +25,7 @@ class Process:
 
     pidfile: str = ""
     quiet: bool = False
-    announce: Callable[[Supervisor], str] | None = None
+    announce: str = ""
     """Text to print once everything is served."""
 
 
@@ -53,8 +53,8 @@ async def _serve(settings: Settings, process: Process, log: Log) -> int:
     if not process.quiet:
         for line in banner(supervisor):
             log.raw(line)
-    if process.announce is not None:
-        log.raw(process.announce(supervisor))
+    if process.announce:
+        log.raw(process.announce)
     _write_pidfile(process.pidfile, log)
     signals = Signals(supervisor, log, end)
     signals.install(loop)

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from waypost.control.build import build, load_plugin
+from waypost.control.build import Listen, build, load_plugin
 from waypost.control.files import OsReader, Source, built_in
 from waypost.control.instance import Instance
 from waypost.control.lender import Lease, Pool
@@ -35,6 +35,7 @@ class Settings:
     source: Source
     port: str = "53"
     manifests: tuple[str, ...] = ()
+    listen: Listen | None = None
 
 
 class Supervisor:
@@ -75,7 +76,7 @@ class Supervisor:
             manifests=self.settings.manifests,
         )
         try:
-            plan = build(corefile, self.settings.port, services, load_plugin)
+            plan = build(corefile, self.settings.port, services, load_plugin, self.settings.listen)
         except BaseException:
             lease.forget()
             raise

@@ -7,9 +7,9 @@ import asyncio
 _MAX_STATUS_LINE = 1024
 
 
-async def get(host: str, port: int, path: str, timeout: float) -> int:
-    """The status of `GET path`. Raises OSError, also for a timeout (in seconds) or an answer that is not HTTP."""
-    async with asyncio.timeout(timeout):
+async def get(host: str, port: int, path: str, seconds: float) -> int:
+    """The status of `GET path`. Raises OSError, also when it takes longer or for an answer that is not HTTP."""
+    async with asyncio.timeout(seconds):
         reader, writer = await asyncio.open_connection(host, port, limit=_MAX_STATUS_LINE)
         try:
             writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())

@@ -65,7 +65,7 @@ class HttpServer:
         from aiohttp import web  # only a configuration that asks for HTTP pays for it
 
         self._web = web.Server(
-            self._handle,  # type: ignore[arg-type]  # aiohttp wants the answer's base class, which is invariant there
+            self._handle,
             access_log=None,
             # A stranger's malformed request is no event of ours: aiohttp would log it with a traceback.
             logger=logging.Logger("waypost.httpd", logging.CRITICAL + 1),

@@ -11,6 +11,8 @@ from waypost.corefile.addresses import join_host_port
 
 _BACKLOG: Final = 128
 
+_Target = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+
 
 class ListenError(Exception):
     """An address that cannot be listened on; the text is Go's: `listen tcp :8080: bind: address already in use`."""
@@ -39,14 +41,14 @@ async def listen(host: str, port: str) -> socket.socket:
     return sock
 
 
-def _wildcard(port: str) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
+def _wildcard(port: str) -> tuple[socket.AddressFamily, _Target]:
     """Both families through one IPv6 socket, where the kernel has IPv6."""
     if socket.has_dualstack_ipv6():
         return socket.AF_INET6, ("::", int(port))
     return socket.AF_INET, ("0.0.0.0", int(port))
 
 
-async def _resolve(host: str, port: str) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
+async def _resolve(host: str, port: str) -> tuple[socket.AddressFamily, _Target]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
     except OSError as exc:

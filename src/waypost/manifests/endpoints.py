@@ -35,9 +35,10 @@ def slice_objects(documents: Sequence[Document], pods: Sequence[Pod], ranges: Ra
 
     A Service whose slices are given has no others; one with an Endpoints object has those; the rest select pods.
     """
-    of_namespace: defaultdict[str, list[Pod]] = defaultdict(list)
+    with_label: defaultdict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in pods:
-        of_namespace[pod.namespace].append(pod)
+        for key, value in pod.labels.items():
+            with_label[pod.namespace, key, value].append(pod)
     services = {(item.namespace, item.name): item for item in documents if isinstance(item.manifest, Service)}
     settled: set[tuple[str, str]] = set()
     for document in documents:
@@ -54,8 +55,9 @@ def slice_objects(documents: Sequence[Document], pods: Sequence[Pod], ranges: Ra
             continue
         if service is API_SERVER:
             yield api_server_slice(ranges)
-        elif spec_of(service).selector:
-            yield from slices_from_pods(service, of_namespace[service.namespace])
+        elif selector := spec_of(service).selector:
+            choices = [with_label.get((service.namespace, *label), []) for label in selector.items()]
+            yield from slices_from_pods(service, min(choices, key=len))
 
 
 def given_slice(document: Document) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def api_server_slice(ranges: Ranges) -> dict[str, Any]:
 
 
 def slices_from_pods(service: Document, pods: Sequence[Pod]) -> Iterator[dict[str, Any]]:
-    """EndpointSlices of a Service with a selector; `pods` are those of its namespace.
+    """EndpointSlices of a Service with a selector; `pods` are those of its namespace that may match.
 
     Pods for which a named port means different numbers go to different slices: a slice has one number for a port.
     """

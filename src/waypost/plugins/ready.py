@@ -73,9 +73,8 @@ def setup(directive: Directive, site: Site) -> None:
     services = site.services
     server = lend_server(services.lender, config.address, services.log)
     readiness = services.lender.lend(("ready", config.address), lambda: Readiness(server, site.log))
-    block = Block(site, config.continuously)
     site.hooks.start.append(readiness.start)
-    site.hooks.active.append(lambda: readiness.add(block, site.hooks))
+    site.hooks.active.append(lambda: readiness.add(Block(site, config.continuously), site.hooks))
     site.hooks.final.append(readiness.close)
     site.hooks.stop.append(lambda: readiness.drop(site.hooks))
 

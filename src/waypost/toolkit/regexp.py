@@ -174,7 +174,7 @@ class _Translator:
             _fail("missing argument to repetition operator", text[start : self.at])
         if found:
             low, high = int(found[1][:5]), int((found[3] or found[1])[:5])
-            if high > _MAX_REPEAT or low > high and found[3]:
+            if high > _MAX_REPEAT or low > high:
                 _fail("invalid repeat count", text[start : self.at])
         if self.atom == len(self.out) - 1:  # `re` repeats no bare anchor
             self.out[self.atom] = f"(?:{self.out[self.atom]})"

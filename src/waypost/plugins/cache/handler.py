@@ -8,19 +8,17 @@ clients that want to know about validation and those that do not (RFC 6840 secti
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
 from waypost.log import Log
 from waypost.plugins.cache.config import Config
-from waypost.plugins.cache.item import Item, Key
+from waypost.plugins.cache.item import Item
+from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper, within
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresh, Refreshes
 from waypost.plugins.cache.store import Store
-from waypost.plugins.cache.verdict import Kind, Verdict, judge, with_ttl
 from waypost.wire import consts, names
 from waypost.wire.edns import DO
 from waypost.wire.query import Query
@@ -28,18 +26,7 @@ from waypost.wire.reply import Reply
 
 # A refresh that nobody waits for ends after this many seconds, whatever the source does.
 _REFRESH_SECONDS = 10.0
-_WILDCARD = "zone/wildcard"
 _CLIENTS_BITS = consts.COPIED | consts.AD
-
-
-class Asking(NamedTuple):
-    """A look-up on its way: for whom, under which key, the entry to be refreshed, the store's generation then."""
-
-    request: Request
-    key: Key
-    cells: Cells
-    item: Item | None
-    generation: int
 
 
 class Cache:
@@ -49,32 +36,22 @@ class Cache:
     next: Handler
 
     def __init__(
-        self,
-        config: Config,
-        zones: Sequence[bytes],
-        store: Store,
-        cells: Callable[[str], Cells],
-        log: Log,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
+        self, config: Config, zones: Sequence[bytes], keeper: Keeper, cells: Callable[[str], Cells], log: Log
     ) -> None:
         self.zones = tuple(zones)
         self._everywhere = names.ROOT in self.zones
         self._config = config
-        self._no_success = tuple(names.from_text(zone) for zone in config.no_success)
-        self._no_denial = tuple(names.from_text(zone) for zone in config.no_denial)
+        self._keeper = keeper
+        self._now = keeper.now
         self._cells: dict[str, Cells] = {}
         self._make_cells = cells
         self._log = log
-        self._now = now
-        self._wall = wall
         self._refreshes = Refreshes()
-        self.use(store)
+        self.use(keeper.store)
 
     def use(self, store: Store) -> None:
         """Keep entries there from now on."""
-        self._store = store
+        self._store = self._keeper.store = store
         self._success = store.success.get
         self._denial = store.denial.get
 
@@ -82,7 +59,7 @@ class Cache:
         """From the cache, or else from the source."""
         query = request.query
         flags = query.flags
-        if not (self._everywhere or _within(query.name, self.zones)) or flags & consts.OPCODE_MASK:
+        if not (self._everywhere or within(query.name, self.zones)) or flags & consts.OPCODE_MASK:
             return self.next.serve(request)
         do = query.opt.flags & DO if query.opt is not None else 0
         key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
@@ -98,25 +75,28 @@ class Cache:
                 return self._ask(Asking(request, key, cells, None, self._store.generation))
         cells.hits[half].value += 1
         if item.wildcard and request.metadata is not None:
-            request.metadata[_WILDCARD] = item.wildcard.__str__
-        bits = flags & _CLIENTS_BITS | consts.AD if do else flags & _CLIENTS_BITS
+            request.metadata[WILDCARD] = item.wildcard.__str__
+        bits = flags & _CLIENTS_BITS | (consts.AD if do else 0)
         if now >= item.expires:
             return self._serve_stale(Asking(request, key, cells, item, self._store.generation), item, bits, now)
         ttl = item.ttl - int(now - item.stored)
         if self._config.prefetch is not None:
             self._count_hit(Asking(request, key, cells, item, self._store.generation), item, now, ttl)
-        request.note("cache: kept answer")
-        return item.reply(item.ttl if self._config.keep_ttl else max(ttl, 0), bits)
+        if request.trace is not None:
+            request.note("cache: kept answer")
+        return item.reply(item.ttl if self._config.keep_ttl else ttl, bits)
 
     def invalidate(self, changed: Sequence[bytes]) -> None:
         """Drop the entries for these names (wire form, lower case), whatever their type."""
         self._store.invalidate(changed)
-        self._count_entries()
+        for cells in self._cells.values():
+            cells.count(self._store)
 
     def invalidate_below(self, zones: Sequence[bytes]) -> None:
         """Drop the entries for every name within these zones."""
         self._store.invalidate_below(zones)
-        self._count_entries()
+        for cells in self._cells.values():
+            cells.count(self._store)
 
     async def close(self) -> None:
         """End the refreshes under way."""
@@ -125,65 +105,9 @@ class Cache:
     def _ask(self, asking: Asking) -> Outcome:
         query = asking.request.query
         return then(
-            self.next.serve(_with_ad(asking.request)), lambda reply: _for_client(self._settle(asking, reply)[0], query)
+            self.next.serve(_with_ad(asking.request)),
+            lambda reply: _for_client(self._keeper.settle(asking, reply)[0], query),
         )
-
-    # What comes back from the source.
-
-    def _settle(self, asking: Asking, reply: Reply) -> tuple[Reply, bool]:
-        """Give a reply its TTL, keep it if it may be kept; gives it and whether it is worth more than a stale one."""
-        if not reply.written:
-            return reply, False
-        query = asking.request.query
-        verdict = judge(query, reply, self._config, self._wall())
-        reply = Reply(
-            reply.rcode,
-            reply.flags,
-            with_ttl(reply.answer, verdict.ttl),
-            with_ttl(reply.authority, verdict.ttl),
-            with_ttl(reply.additional, verdict.ttl),
-            None,
-            reply.question,
-            reply.error,
-        )
-        if reply.question and not _same_question(reply.question, query):
-            asking.cells.drops.inc()
-            return reply, False
-        self._keep(asking, verdict, reply)
-        return reply, reply.rcode in (consts.NOERROR, consts.NXDOMAIN)
-
-    def _keep(self, asking: Asking, verdict: Verdict, reply: Reply) -> None:
-        """Let a reply replace what was known, and store it, as its verdict says."""
-        key, store, now = asking.key, self._store, self._now()
-        error = verdict.kind is Kind.ERROR
-        if not verdict.usable and not (error and verdict.lifetime > 0 and store.find(key, now) is None):
-            return
-        item = self._item(asking, verdict, reply, now)
-        if not store.is_current(item, asking.generation):
-            return
-        if not error:
-            survivor = store.supersede(key, now, positive=item.positive)
-            if survivor is not None:
-                survivor.retry_at = max(survivor.retry_at, item.expires)
-                if not verdict.denial:
-                    return
-        if verdict.lifetime > 0 and not _within(key[0], self._no_denial if verdict.denial else self._no_success):
-            evicted = store.put(key, item, denial=verdict.denial)
-            asking.cells.evictions[verdict.denial].inc(evicted)
-        self._count_entries()
-
-    def _item(self, asking: Asking, verdict: Verdict, reply: Reply, now: float) -> Item:
-        item = Item(reply, asking.key[0], now, verdict.ttl, verdict.lifetime)
-        item.error = verdict.kind is Kind.ERROR
-        item.positive = verdict.kind is Kind.ANSWER
-        if self._config.stale is not None and not item.error:
-            item.until += self._config.stale.window
-        if asking.item is not None:
-            item.hits, item.last_hit = asking.item.hits, asking.item.last_hit
-        metadata = asking.request.metadata
-        if metadata is not None and _WILDCARD in metadata:
-            item.wildcard = metadata[_WILDCARD]()
-        return item
 
     # Prefetching and serving stale.
 
@@ -261,12 +185,12 @@ class Cache:
         try:
             async with asyncio.timeout(_REFRESH_SECONDS):
                 reply = await waiting
+            return self._refreshed(asking, item, reply)
         except Exception as exc:
             return self._failed(item, exc)
-        return self._refreshed(asking, item, reply)
 
     def _refreshed(self, asking: Asking, item: Item, reply: Reply) -> Reply | None:
-        reply, good = self._settle(asking, reply)
+        reply, good = self._keeper.settle(asking, reply)
         if good:
             return reply
         return self._failed(item, None)
@@ -277,20 +201,9 @@ class Cache:
         if self._config.stale is not None:
             item.retry_at = self._now() + self._config.stale.recheck
 
-    # Metrics.
-
     def _cells_of(self, label: str) -> Cells:
         cells = self._cells[label] = self._make_cells(label)
         return cells
-
-    def _count_entries(self) -> None:
-        for cells in self._cells.values():
-            cells.entries[0].set(len(self._store.success))
-            cells.entries[1].set(len(self._store.denial))
-
-
-def _within(name: bytes, zones: Sequence[bytes]) -> bool:
-    return any(names.is_within(name, zone) for zone in zones)
 
 
 def _with_ad(request: Request) -> Request:
@@ -311,8 +224,3 @@ def _for_client(reply: Reply, query: Query) -> Reply:
     if reply.flags & consts.AD and (query.do or query.flags & consts.AD):
         flags |= consts.AD
     return reply if flags == reply.flags else reply.replace(flags=flags)
-
-
-def _same_question(question: bytes, query: Query) -> bool:
-    asked = query.question
-    return question[-4:] == asked[-4:] and question[:-4].lower() == query.name

@@ -28,7 +28,6 @@ class Item:
         "additional",
         "answer",
         "authority",
-        "error",
         "expires",
         "flags",
         "hits",
@@ -57,8 +56,7 @@ class Item:
         self.ttl = ttl
         self.expires = now + lifetime
         self.until = self.expires
-        self.error = False
-        """An error is never served stale, and gives way to anything else."""
+        """The end of its time as a stale answer, later than `expires` if that is wanted."""
         self.positive = False
         """It holds records that answer the question."""
         self.names = (name, *aliases(reply.answer))
@@ -86,10 +84,6 @@ class Item:
             reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional)
             self.replies[bits] = reply
         return reply
-
-    def remaining(self, now: float) -> int:
-        """The TTL left, in whole seconds; 0 if it is not fresh."""
-        return max(self.ttl - int(now - self.stored), 0) if now < self.expires else 0
 
 
 def _weight(records: Records) -> int:

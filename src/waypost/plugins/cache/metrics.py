@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from waypost.metrics.registry import Counter, Gauge, Registry
+from waypost.plugins.cache.store import Store
 
 _PLAIN = ("server", "zones", "view")
 _TYPED = ("server", "type", "zones", "view")
@@ -21,6 +22,11 @@ class Cells(NamedTuple):
     hits: tuple[Counter, Counter]
     entries: tuple[Gauge, Gauge]
     evictions: tuple[Counter, Counter]
+
+    def count(self, store: Store) -> None:
+        """Show how many entries there are."""
+        self.entries[0].value = len(store.success)
+        self.entries[1].value = len(store.denial)
 
 
 class Meters:

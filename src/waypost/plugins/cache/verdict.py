@@ -108,9 +108,7 @@ def answers(query: Query, records: Records) -> bool:
     if first.rtype == qtype and first.owner.lower() == name:
         return True
     owners = {record.owner.lower() for record in records if record.rtype == qtype}
-    targets = {
-        record.owner.lower(): record.rdata.lower() for record in records if record.rtype == consts.TYPE_CNAME
-    }
+    targets = {record.owner.lower(): record.rdata.lower() for record in records if record.rtype == consts.TYPE_CNAME}
     for _ in range(len(targets) + 1):
         if name in owners:
             return True

@@ -7,7 +7,7 @@ from typing import Final
 
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
-from waypost.metrics.registry import Registry
+from waypost.dispatch.site import Site
 from waypost.plugins.template.data import Data
 from waypost.plugins.template.rrtext import RecordReader
 from waypost.plugins.template.rule import Rule
@@ -32,20 +32,24 @@ class _Failed(Exception):
 class TemplateHandler:
     """The first rule whose zone, class, type and pattern fit makes the answer."""
 
-    __slots__ = ("_bad_records", "_failures", "_matches", "_reader", "_rules", "_view", "name", "next")
+    __slots__ = ("_bad_records", "_failures", "_matches", "_reader", "_rules", "_site", "name", "next")
 
     next: Handler
 
-    def __init__(self, rules: Iterable[Rule], zones: Iterable[bytes], view: str, metrics: Registry) -> None:
+    def __init__(self, rules: Iterable[Rule], site: Site) -> None:
         self.name = "template"
-        self._rules: tuple[tuple[ZoneList, Rule], ...] = tuple((zones_of(rule.zones, zones), rule) for rule in rules)
-        self._view = view
+        self._rules: tuple[tuple[ZoneList, Rule], ...] = tuple(
+            (zones_of(rule.zones, site.zones), rule) for rule in rules
+        )
+        self._site = site
         self._reader = RecordReader()
-        self._matches = metrics.counter("coredns_template_matches_total", "Counter of template regex matches.", _LABELS)
-        self._failures = metrics.counter(
+        self._matches = site.metrics.counter(
+            "coredns_template_matches_total", "Counter of template regex matches.", _LABELS
+        )
+        self._failures = site.metrics.counter(
             "coredns_template_template_failures_total", "Counter of go template failures.", _FAILURE_LABELS
         )
-        self._bad_records = metrics.counter(
+        self._bad_records = site.metrics.counter(
             "coredns_template_rr_failures_total", "Counter of mis-templated RRs.", _FAILURE_LABELS
         )
 
@@ -66,7 +70,7 @@ class TemplateHandler:
         return self.next.serve(request)
 
     def _answer(self, request: Request, rule: Rule, data: Data) -> Outcome:
-        labels = (request.server.label, data.zone, self._view, data.class_text, data.type_text)
+        labels = (request.server.label, data.zone, self._site.view, data.class_text, data.type_text)
         self._matches.labels(*labels).inc()
         if request.trace is not None:
             request.note(f"template: {data.name} matches {data.pattern}")

@@ -9,6 +9,8 @@ import dns.exception
 import dns.name
 import dns.rdata
 import dns.ttl
+from dns.rdataclass import RdataClass
+from dns.rdatatype import RdataType
 
 from waypost.wire import consts, names
 from waypost.wire.record import Record
@@ -85,7 +87,9 @@ def _parse_ttl(word: str) -> int:
 
 def _parse_rdata(rclass: int, rtype: int, text: str) -> bytes:
     try:
-        rdata = dns.rdata.from_text(rclass, rtype, text, origin=dns.name.root, relativize=False)
+        rdata = dns.rdata.from_text(
+            RdataClass.make(rclass), RdataType.make(rtype), text, origin=dns.name.root, relativize=False
+        )
     except dns.exception.DNSException as exc:
         raise ValueError(f"bad rdata for {consts.type_text(rtype)}: {exc}") from exc
-    return rdata.to_wire()
+    return rdata.to_wire() or b""

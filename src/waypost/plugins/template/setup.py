@@ -146,4 +146,4 @@ _OPTIONS: Final[dict[str, Callable[[Cursor, Rule, str, list[str]], Rule]]] = {
 
 def setup(directive: Directive, site: Site) -> None:
     """Add one handler for all rules of the block."""
-    site.add(TemplateHandler(parse(directive), site.zones, site.view, site.metrics))
+    site.add(TemplateHandler(parse(directive), site))

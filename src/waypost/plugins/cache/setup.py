@@ -1,0 +1,59 @@
+"""The `cache` directive to a handler with a store that outlives reloads; see `config` for the grammar."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import partial
+
+from waypost.corefile.model import Directive
+from waypost.dispatch.site import Site
+from waypost.plugins.cache.changes import ChangeFeed, Zoned
+from waypost.plugins.cache.config import Config
+from waypost.plugins.cache.config import parse as parse
+from waypost.plugins.cache.handler import Cache
+from waypost.plugins.cache.keep import Keeper
+from waypost.plugins.cache.metrics import Cells, Meters
+from waypost.plugins.cache.store import Store
+from waypost.wire import names
+
+
+def setup(directive: Directive, site: Site) -> None:
+    """Add the handler. Raises CorefileError."""
+    config = parse(directive)
+    zones = tuple(address.zone for address in site.addresses) if config.zones is None else config.zones
+    meters = Meters(site.metrics)
+    rng = random.Random()
+
+    def cells(server: str) -> Cells:
+        return meters.cells(server, ",".join(zones), site.view)
+
+    keeper = Keeper(config, Store(config, rng))
+    cache = Cache(config, [names.from_text(zone) for zone in zones], keeper, cells, site.log)
+    site.add(cache)
+    # The view's name, by which blocks with the same label differ, is known when every directive is set up.
+    site.hooks.start.append(lambda: cache.use(_lent(site, config, rng)))
+    site.hooks.active.append(lambda: _subscribe(cache, site))
+    site.hooks.stop.append(cache.close)
+
+
+def _lent(site: Site, config: Config, rng: random.Random) -> Store:
+    """The store of the configuration before, if this block is served at the same place with the same settings."""
+    key = ("cache", site.addresses, tuple(site.bind), site.view, config)
+    return site.services.lender.lend(key, lambda: Store(config, rng))
+
+
+def _subscribe(cache: Cache, site: Site) -> None:
+    """Hear of changes in the data of this block's own plugins; what changed unheard until now is dropped."""
+    for handler in site.all_handlers():
+        if isinstance(handler, ChangeFeed):
+            zones = tuple(handler.zones) if isinstance(handler, Zoned) else (names.ROOT,)
+            handler.subscribe(partial(_changed, cache, zones))
+            cache.invalidate_below(zones)
+
+
+def _changed(cache: Cache, zones: Sequence[bytes], changed: Sequence[bytes] | None) -> None:
+    if changed is None:
+        cache.invalidate_below(zones)
+    else:
+        cache.invalidate(changed)

@@ -1,0 +1,1 @@
+"""forward: send queries to upstream resolvers."""
