@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from waypost.kube import folder
+from waypost.kube import folder, manifest_files
 from waypost.kube.folder import MAX_SCANS, ManifestSource
 
 
@@ -179,6 +179,15 @@ async def test_files_that_keep_changing_are_read_all_the_same(bench: Bench, tmp_
         assert await bench.source.poll() == (look == MAX_SCANS)
 
 
+async def test_changes_taken_back_do_not_hurry_the_next(bench: Bench, tmp_path: Path) -> None:
+    for _ in range(MAX_SCANS):
+        (tmp_path / "new.yaml").write_text(service("new"))
+        assert not await bench.source.poll()
+        (tmp_path / "new.yaml").unlink()
+        assert not await bench.source.poll()
+    assert "new" not in bench.services
+
+
 async def test_new_and_removed_files(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "d.json").write_text(
@@ -333,3 +342,10 @@ def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("builtins.open", refuse)
     assert Bench(tmp_path).load() == [f"{path}: cannot be read: Permission denied"]
+
+
+def test_a_file_beyond_all_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest_files, "MAX_BYTES", 1024**2)
+    path = tmp_path / "a.yaml"
+    path.write_text(service("a") + "#" * 1024**2)
+    assert Bench(tmp_path).load() == [f"{path}: cannot be read: larger than 1 MiB"]

@@ -109,6 +109,7 @@ SERVICE_PROBLEMS = [
     ("{ports: [{port: 80, targetPort: yes}]}", "spec.ports[0].targetPort: expected an integer or a name, got true"),
     ("{type: Headless}", "spec.type: expected ClusterIP, NodePort, LoadBalancer or ExternalName, got 'Headless'"),
     ("{clusterIP: 10.96.0.300}", "spec.clusterIP: expected an IP address or None, got '10.96.0.300'"),
+    ("{clusterIP: 10}", "spec.clusterIP: expected an IP address or None, got 10"),
     ("{clusterIPs: [10.96.0.3, none]}", "spec.clusterIPs[1]: expected an IP address or None, got 'none'"),
     ("{externalIPs: ['fe80::1%eth0']}", "spec.externalIPs[0]: expected an IP address, got 'fe80::1%eth0'"),
     ("{ipFamilies: [ipv4]}", "spec.ipFamilies[0]: expected IPv4 or IPv6, got 'ipv4'"),

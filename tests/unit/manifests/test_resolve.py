@@ -365,7 +365,11 @@ def test_pods_listed_with_their_workloads_are_not_made_twice() -> None:
 SLICE = """---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
-metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}
+metadata:
+  name: web-1
+  namespace: shop
+  deletionTimestamp: 2026-01-02T03:04:05Z
+  labels: {kubernetes.io/service-name: web}
 addressType: IPv4
 endpoints:
 - addresses: [10.1.1.1]
@@ -393,6 +397,7 @@ subsets:
 def test_slices_as_they_are() -> None:
     cluster = read(SLICE + WEB + workload("Deployment") + ENDPOINTS)
     (found,) = slices(cluster, "web")
+    assert found["metadata"]["deletionTimestamp"] == "2026-01-02T03:04:05Z"
     assert msgspec.convert(found, objects.EndpointSlice).endpoints == [
         objects.Endpoint(["10.1.1.1"], objects.Conditions(False), "a", "n", "z1", objects.ObjectReference("p"))
     ]

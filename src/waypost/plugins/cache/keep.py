@@ -21,13 +21,13 @@ WILDCARD = "zone/wildcard"
 
 
 class Asking(NamedTuple):
-    """A look-up on its way: for whom, under which key, the entry to be refreshed, the store's generation then."""
+    """A look-up on its way: for whom, under which key, the store's generation then, the entry to be refreshed."""
 
     request: Request
     key: Key
     cells: Cells
-    item: Item | None
     generation: int
+    item: Item | None
 
 
 class Keeper:
@@ -91,7 +91,7 @@ class Keeper:
         if wanted and not within(key[0], self._no_denial if verdict.denial else self._no_success):
             evicted = store.put(key, item, denial=verdict.denial)
             asking.cells.evictions[verdict.denial].inc(evicted)
-        asking.cells.count(store)
+        asking.cells.show_entries(store)
 
     def _item(self, asking: Asking, verdict: Verdict, reply: Reply, now: float) -> Item:
         item = Item(reply, asking.key[0], now, verdict.ttl, verdict.lifetime)

@@ -23,7 +23,7 @@ class Cells(NamedTuple):
     entries: tuple[Gauge, Gauge]
     evictions: tuple[Counter, Counter]
 
-    def count(self, store: Store) -> None:
+    def show_entries(self, store: Store) -> None:
         """Show how many entries there are."""
         self.entries[0].value = len(store.success)
         self.entries[1].value = len(store.denial)

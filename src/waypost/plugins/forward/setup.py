@@ -43,7 +43,7 @@ def setup(directive: Directive, site: Site) -> None:
 
 
 def _add(config: Config, site: Site) -> None:
-    log = site.services.log.for_plugin("forward")
+    log = site.log
     targets = read_targets(config.to)
     for warning in (*config.warnings, *targets.warnings):
         log.warning(warning)
