@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from waypost.toolkit.regexp import compile_regexp
@@ -13,16 +12,16 @@ from waypost.toolkit.regexp import compile_regexp
 SYNTAX = st.sampled_from([*"()[]{}|*+?^$.\\-:,019abzi", "(?", "(?P<n>", "[[:", ":]]", r"\p", r"\Q", r"\E", r"\x"])
 
 
+@settings(deadline=None)  # the first use of a Unicode category goes through all code points
 @given(st.lists(st.one_of(SYNTAX, st.characters()), max_size=20).map("".join))
 @example("[[a--b||c~~d&&e]")
 @example("(?i-)")
 def test_compiles_or_is_refused(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        refusal = None
         try:
-            pattern = compile_regexp(text)
+            compile_regexp(text).search("ab")
         except ValueError as error:
-            assert not isinstance(error, re.error)
-            assert str(error).startswith("error parsing regexp: ")
-        else:
-            pattern.search("ab")
+            refusal = error
+    assert refusal is None or str(refusal).startswith("error parsing regexp: ")

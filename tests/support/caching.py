@@ -20,8 +20,8 @@ from waypost.plugins.cache.handler import Cache
 from waypost.plugins.cache.keep import Keeper
 from waypost.plugins.cache.metrics import Meters
 from waypost.plugins.cache.store import Store
+from waypost.toolkit.zonelist import zones_of
 from waypost.wire import consts, fit, message
-from waypost.wire.names import from_text
 from waypost.wire.record import Record, Records
 from waypost.wire.reply import Reply
 
@@ -84,7 +84,7 @@ class Rig:
         services: Services = self.process.services()
         self.cache = Cache(
             config,
-            [from_text(zone) for zone in config.zones or zones],
+            zones_of(config.zones or zones, ()),
             self.keeper,
             lambda server: meters.cells(server, ".", ""),
             services.log,

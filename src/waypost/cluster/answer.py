@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from waypost.cluster.find import Items, find, service_key
+from waypost.cluster.find import Items, find, pod_address
 from waypost.cluster.index import Index
 from waypost.cluster.policy import Policy
 from waypost.cluster.question import POD, Question, parse
@@ -23,6 +23,7 @@ from waypost.wire import consts, names
 from waypost.wire.record import Record, Records, address, cname, srv, txt
 
 DNS_VERSION = b"1.1.0"
+_DNS_VERSION_LABEL = b"\x0bdns-version"
 _DNS_VERSION_TTL = 28800
 _MAX_CHAIN = 10
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
@@ -52,10 +53,10 @@ def answer(index: Index, policy: Policy, zone: bytes, qname: bytes, qtype: int) 
 
     SOA, NS and reverse names are not looked at here.
     """
-    labels = names.labels(qname[: len(qname) - len(zone)].lower() + b"\x00")
-    if labels == [b"dns-version"] and qtype == consts.TYPE_TXT:
+    prefix = qname[: len(qname) - len(zone)].lower()
+    if prefix == _DNS_VERSION_LABEL and qtype == consts.TYPE_TXT:
         return Result(True, (txt(qname, _DNS_VERSION_TTL, DNS_VERSION),))
-    question = parse(labels)
+    question = parse(prefix)
     if question is None:
         return MISSING
     depends = _dependency(question)
@@ -74,10 +75,11 @@ def answer(index: Index, policy: Policy, zone: bytes, qname: bytes, qtype: int) 
 
 
 def _dependency(question: Question) -> tuple[bytes, ...]:
-    if question.kind == POD:
-        return _NO_DEPENDENCIES
-    key = service_key(question)
-    return (key,) if key else _NO_DEPENDENCIES
+    """The Service or the pod's address that a name depends on, whether it is there or not yet."""
+    if question.kind != POD:
+        return (question.key,) if question.key else _NO_DEPENDENCIES
+    packed = pod_address(question.service)
+    return (packed,) if packed is not None else _NO_DEPENDENCIES
 
 
 def _addresses(
@@ -114,7 +116,7 @@ def _within_zone(
     index: Index, policy: Policy, zone: bytes, target: bytes, qtype: int, chain: frozenset[bytes]
 ) -> Result:
     """What an ExternalName that points back into the zone leads to."""
-    question = parse(names.labels(target[: len(target) - len(zone)] + b"\x00"))
+    question = parse(target[: len(target) - len(zone)])
     if question is None:
         return MISSING
     depends = _dependency(question)
@@ -130,9 +132,9 @@ def _services(owner: bytes, ttl: int, items: Items, zone: bytes) -> tuple[Record
     records: dict[tuple[bytes, int], Record] = {}
     glue: dict[tuple[bytes, bytes], Record] = {}
     for packed, host, port, prefix in items:
-        if port < 0 or host:
-            continue
         target = prefix + zone
+        if port < 0 or host or len(target) > names.MAX_NAME:
+            continue
         records.setdefault((prefix, port), srv(owner, ttl, 0, weight, port, target))
         glue.setdefault((prefix, packed), address(target, ttl, packed))
     return tuple(records.values()), tuple(glue.values())

@@ -29,9 +29,10 @@ EXTERNAL_NAME = "ExternalName"
 
 
 class ServiceEntry(NamedTuple):
-    """A Service: its kind, packed cluster addresses, ports, and for ExternalName the target in wire form or empty."""
+    """A Service: kind, namespace, packed cluster addresses, ports; an ExternalName's target in wire form or empty."""
 
     kind: str
+    namespace: bytes
     addresses: tuple[bytes, ...]
     ports: Ports
     target: bytes = b""
@@ -60,17 +61,18 @@ def host_name(text: str) -> bytes:
         return b""
 
 
-def service_entry(item: Service, intern: Callable[[Ports], Ports]) -> ServiceEntry:
+def service_entry(item: Service, namespace: bytes, intern: Callable[[Ports], Ports]) -> ServiceEntry:
     """Pack a Service; `clusterIPs` falls back to `clusterIP`, and no ports become one without a number."""
     spec = item.spec
     ports = tuple((port.port, port.name.lower().encode(), port.protocol.lower().encode()) for port in spec.ports or ())
     ports = intern(ports or _NO_PORT)
     if spec.type == "ExternalName":
-        return ServiceEntry(EXTERNAL_NAME, (), ports, host_name(spec.external_name))
+        return ServiceEntry(EXTERNAL_NAME, namespace, (), ports, host_name(spec.external_name))
     texts = spec.cluster_ips or ([spec.cluster_ip] if spec.cluster_ip else [])
     if texts[:1] == ["None"]:
-        return ServiceEntry(HEADLESS, (), ports)
-    return ServiceEntry(CLUSTER_IP, tuple(packed for packed in map(addr.pack, texts) if packed is not None), ports)
+        return ServiceEntry(HEADLESS, namespace, (), ports)
+    addresses = tuple(packed for packed in map(addr.pack, texts) if packed is not None)
+    return ServiceEntry(CLUSTER_IP, namespace, addresses, ports)
 
 
 def slice_entry(item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_names: bool) -> Slice:

@@ -38,14 +38,6 @@ class Item(NamedTuple):
 Items = list[Item]
 
 
-def service_key(question: Question) -> bytes:
-    """The index key of the Service that a question names; empty if it names none."""
-    service, namespace = question.service, question.namespace
-    if not service:
-        return b""
-    return bytes((len(service),)) + service + bytes((len(namespace),)) + namespace
-
-
 def exposes(index: Index, policy: Policy, namespace: bytes) -> bool:
     """True if the namespace exists and is not hidden by the `namespaces` option."""
     return namespace in index.namespaces and (policy.namespaces is None or namespace in policy.namespaces)
@@ -63,16 +55,15 @@ def find(index: Index, policy: Policy, question: Question) -> Items | None:
         return None
     if not question.service:
         return []
-    key = service_key(question)
-    entry = index.services.get(key)
-    return None if entry is None else _service_items(index, policy, question, key, entry)
+    entry = index.services.get(question.key)
+    return None if entry is None else _service_items(index, policy, question, entry)
 
 
-def _service_items(index: Index, policy: Policy, question: Question, key: bytes, entry: ServiceEntry) -> Items | None:
-    slices = index.endpoints.by_service.get(key, ()) if policy.endpoints else ()
+def _service_items(index: Index, policy: Policy, question: Question, entry: ServiceEntry) -> Items | None:
+    slices = index.endpoints.by_service.get(question.key, ()) if policy.endpoints else ()
     if policy.ignore_empty_service and entry.kind == CLUSTER_IP and not any(endpoints for _, endpoints in slices):
         return None
-    prefix = key + _SVC_LABEL
+    prefix = question.key + _SVC_LABEL
     if entry.kind == EXTERNAL_NAME:
         if question.endpoint or question.with_port or not entry.target:
             return None
@@ -124,7 +115,7 @@ def _find_pod(index: Index, policy: Policy, question: Question) -> Items | None:
         return None
     if policy.pods != PODS_INSECURE and not _is_pod(index, question, packed):
         return None
-    return [Item(packed, b"", 0, service_key(question) + _POD_LABEL)]
+    return [Item(packed, b"", 0, question.key + _POD_LABEL)]
 
 
 def pod_address(label: bytes) -> bytes | None:

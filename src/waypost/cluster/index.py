@@ -28,6 +28,7 @@ class Index:
     __slots__ = (
         "_interned",
         "_kinds",
+        "_namespace_bytes",
         "_now",
         "_pod_addresses",
         "_pod_names",
@@ -56,6 +57,7 @@ class Index:
         self._service_addresses: dict[bytes, bytes] = {}
         self._pod_addresses: dict[bytes, bytes] = {}
         self._interned: dict[Ports, Ports] = {}
+        self._namespace_bytes: dict[str, bytes] = {}
         self._subscribers: list[Subscriber] = []
         self.sinks: dict[str, Sink[Any]] = {
             "Service": Sink[Service](self._put_service, self._drop_service, object_key, self.services.keys),
@@ -92,7 +94,9 @@ class Index:
     def _put_service(self, item: Service) -> bytes:
         key = object_key(item.metadata.namespace, item.metadata.name)
         old = self.services.get(key)
-        new = service_entry(item, self._intern)
+        namespace = item.metadata.namespace
+        shared = self._namespace_bytes.setdefault(namespace, namespace.encode())
+        new = service_entry(item, shared, self._intern)
         if new == old or not key:
             return key
         changed = [key, *(self._forget_addresses(key, old) if old is not None else ())]

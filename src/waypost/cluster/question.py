@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 SVC = b"svc"
 POD = b"pod"
+_MAX_LABELS = 5
 
 
 class Question(NamedTuple):
-    """The parts of a name left of the zone, lower case; an absent part is empty, `kind` too for the zone itself."""
+    """The parts of a name left of the zone, lower case; an absent part is empty, `kind` too for the zone itself.
+
+    `key` is the index key of the Service (or the pod's label and namespace) that it names, `service` its first label.
+    """
 
     kind: bytes
     namespace: bytes = b""
+    key: bytes = b""
     service: bytes = b""
     endpoint: bytes = b""
     port: bytes = b""
@@ -20,24 +25,40 @@ class Question(NamedTuple):
     with_port: bool = False
 
 
-def parse(labels: list[bytes]) -> Question | None:
-    """Labels left of the zone to a Question, None for a name that has no meaning in a cluster.
+def parse(prefix: bytes) -> Question | None:
+    """Labels left of the zone (wire form, no end) to a Question, None for a name that has no meaning in a cluster.
 
-    `[]` is the zone, then `<svc|pod>`, `<ns>.<kind>`, `<service>.<ns>.<kind>`, one label more is an endpoint, two more
-    are port and protocol, whose leading underscores may be missing.
+    Nothing is the zone, then `<svc|pod>`, `<ns>.<kind>`, `<service>.<ns>.<kind>`, one label more is an endpoint, two
+    more are port and protocol, whose leading underscores may be missing.
     """
-    count = len(labels)
+    starts = []
+    i = 0
+    size = len(prefix)
+    while i < size:
+        starts.append(i)
+        i += prefix[i] + 1
+    count = len(starts)
     if not count:
         return Question(b"")
-    kind = labels[-1]
-    if kind not in (SVC, POD) or count > 5:
+    kind_at = starts[-1]
+    kind = prefix[kind_at + 1 :]
+    if count > _MAX_LABELS or (kind != SVC and kind != POD):
         return None
-    if count < 4:
-        namespace = labels[-2] if count > 1 else b""
-        return Question(kind, namespace, labels[-3] if count > 2 else b"")
+    if count == 1:
+        return Question(kind)
+    namespace_at = starts[-2]
+    namespace = prefix[namespace_at + 1 : kind_at]
+    if count == 2:
+        return Question(kind, namespace)
+    service_at = starts[-3]
+    key, service = prefix[service_at:kind_at], prefix[service_at + 1 : namespace_at]
+    if count == 3:
+        return Question(kind, namespace, key, service)
     if count == 4:
-        return Question(kind, labels[2], labels[1], endpoint=labels[0])
-    return Question(kind, labels[3], labels[2], port=_strip(labels[0]), protocol=_strip(labels[1]), with_port=True)
+        return Question(kind, namespace, key, service, endpoint=prefix[1:service_at])
+    protocol_at = starts[1]
+    port, protocol = prefix[1:protocol_at], prefix[protocol_at + 1 : service_at]
+    return Question(kind, namespace, key, service, port=_strip(port), protocol=_strip(protocol), with_port=True)
 
 
 def _strip(label: bytes) -> bytes:

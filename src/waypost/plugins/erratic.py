@@ -153,7 +153,8 @@ async def _delayed(reply: Reply, seconds: float) -> Reply:
 def _transfer(zone: bytes, *, complete: bool) -> Records:
     """A small zone; an incomplete one lacks the SOA at its end."""
     apex = soa(zone, 0, _MNAME, _RNAME, 2018050825, _TIMERS)
-    hosts = [(label + zone, packed) for label, packed in _SERVERS if packed is not None]
+    fitting = [(label, packed) for label, packed in _SERVERS if len(label) + len(zone) <= names.MAX_NAME]
+    hosts = [(label + zone, packed) for label, packed in fitting if packed is not None]
     servers = tuple(ns(zone, 0, host) for host, _ in hosts)
     addresses = tuple(address(host, 0, packed) for host, packed in hosts)
     return (apex, *servers, *addresses, apex) if complete else (apex, *servers, *addresses)

@@ -6,6 +6,7 @@ so every class is worked out here and written as plain ranges.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -16,6 +17,7 @@ Ranges = tuple[tuple[int, int], ...]
 """Inclusive ranges of code points."""
 
 MAX_CODE_POINT: Final = 0x10FFFF
+_CATEGORY: Final = re.compile("[CLMNPSZ][a-z]?")
 
 
 def _of(*spans: str) -> Ranges:
@@ -64,7 +66,7 @@ def category(name: str) -> Ranges | None:
     """The code points of a Unicode general category (`L`, `Lu`) or of `Any`; None for any other name."""
     if name == "Any":
         return ((0, MAX_CODE_POINT),)
-    if not 1 <= len(name) <= 2:
+    if not _CATEGORY.fullmatch(name):
         return None
     members = (code for code in range(MAX_CODE_POINT + 1) if unicodedata.category(chr(code)).startswith(name))
     # In a run of neighbours, code point and position grow together.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from waypost.dispatch.request import Request
@@ -19,6 +20,9 @@ from waypost.wire.reply import Reply
 
 Formatter = Callable[[Request, Reply, float], str]
 """Request, outcome of the chain and seconds it took, to text."""
+
+Field = Callable[[Request, Reply | None, float], object]
+"""The same for one placeholder, with the reply as it leaves, None for silence."""
 
 EMPTY: Final = "-"
 COMMON: Final = (
@@ -33,7 +37,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 def compile_format(text: str) -> Formatter:
     """The function that fills in `text`. `{common}` and `{combined}` in it are expanded first."""
     text = text.replace("{common}", COMMON).replace("{combined}", COMBINED)
-    fields: list[Formatter] = []
+    fields: list[Field] = []
     template = ""
     end = 0
     for found in _PLACEHOLDER.finditer(text):
@@ -46,7 +50,8 @@ def compile_format(text: str) -> Formatter:
     template += text[end:].replace("%", "%%")
 
     def fill(request: Request, reply: Reply, seconds: float) -> str:
-        return template % tuple([field(request, reply, seconds) for field in fields])
+        sent = as_sent(request.query, reply)
+        return template % tuple([field(request, sent, seconds) for field in fields])
 
     return fill
 
@@ -64,8 +69,8 @@ def metadata_value(request: Request, label: str) -> str | None:
     return value() if value is not None else None
 
 
-def _metadata_field(label: str) -> Formatter:
-    def field(request: Request, reply: Reply, seconds: float) -> str:
+def _metadata_field(label: str) -> Field:
+    def field(request: Request, sent: Reply | None, seconds: float) -> str:
         value = metadata_value(request, label)
         return EMPTY if value is None else printable(value)
 
@@ -84,41 +89,32 @@ def _size(request: Request) -> int:
     return query.end + opt_size(tuple(option for option in query.opt.options if option.code in ECHOED))
 
 
-def _rcode(request: Request, reply: Reply) -> str:
-    sent = as_sent(request.query, reply)
-    if sent is None:
-        return EMPTY
+def _rcode(sent: Reply) -> str:
     text = consts.rcode_text(sent.rcode)
     return str(sent.rcode) if text.startswith("RCODE") else text
 
 
-def _rflags(request: Request, reply: Reply) -> str:
-    sent = as_sent(request.query, reply)
-    if sent is None:
-        return EMPTY
-    return consts.flag_texts(sent_flags(request.query, sent, datagram=request.datagram))
+def _rflags(request: Request, sent: Reply) -> str:
+    return _flag_texts(sent_flags(request.query, sent, datagram=request.datagram))
 
 
-def _rsize(request: Request, reply: Reply) -> str:
-    sent = as_sent(request.query, reply)
-    return "0" if sent is None else str(reply_size(request.query, sent))
+_flag_texts: Final = lru_cache(maxsize=256)(consts.flag_texts)
 
-
-_FIELDS: Final[dict[str, Formatter]] = {
-    "type": lambda request, reply, seconds: consts.type_text(request.query.qtype),
-    "class": lambda request, reply, seconds: consts.class_text(request.query.qclass),
-    "name": lambda request, reply, seconds: names.to_text(request.query.name),
-    "proto": lambda request, reply, seconds: request.protocol,
-    "remote": lambda request, reply, seconds: _bracketed(request.client_ip),
-    "local": lambda request, reply, seconds: _bracketed(request.local_ip),
-    "port": lambda request, reply, seconds: str(request.client[1]),
-    "size": lambda request, reply, seconds: str(_size(request)),
-    ">id": lambda request, reply, seconds: str(request.query.id),
-    ">opcode": lambda request, reply, seconds: str(request.query.opcode),
-    ">do": lambda request, reply, seconds: "true" if request.query.do else "false",
-    ">bufsize": lambda request, reply, seconds: str(size_limit(request.query, datagram=request.datagram)),
-    "rcode": lambda request, reply, seconds: _rcode(request, reply),
-    ">rflags": lambda request, reply, seconds: _rflags(request, reply),
-    "rsize": lambda request, reply, seconds: _rsize(request, reply),
-    "duration": lambda request, reply, seconds: f"{seconds:.9f}s",
+_FIELDS: Final[dict[str, Field]] = {
+    "type": lambda request, sent, seconds: consts.type_text(request.query.qtype),
+    "class": lambda request, sent, seconds: consts.class_text(request.query.qclass),
+    "name": lambda request, sent, seconds: names.to_text(request.query.name),
+    "proto": lambda request, sent, seconds: request.protocol,
+    "remote": lambda request, sent, seconds: _bracketed(request.client_ip),
+    "local": lambda request, sent, seconds: _bracketed(request.local_ip),
+    "port": lambda request, sent, seconds: request.client[1],
+    "size": lambda request, sent, seconds: _size(request),
+    ">id": lambda request, sent, seconds: request.query.id,
+    ">opcode": lambda request, sent, seconds: request.query.opcode,
+    ">do": lambda request, sent, seconds: "true" if request.query.do else "false",
+    ">bufsize": lambda request, sent, seconds: size_limit(request.query, datagram=request.datagram),
+    "rcode": lambda request, sent, seconds: EMPTY if sent is None else _rcode(sent),
+    ">rflags": lambda request, sent, seconds: EMPTY if sent is None else _rflags(request, sent),
+    "rsize": lambda request, sent, seconds: 0 if sent is None else reply_size(request.query, sent),
+    "duration": lambda request, sent, seconds: f"{seconds:.9f}s",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from typing import Any
 
@@ -54,4 +55,4 @@ def ends_text(local: Any, remote: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+    return (os.strerror(error.errno) if error.errno else str(error)).lower()

@@ -68,12 +68,13 @@ class Upstream:
 class UpstreamGroup:
     """The upstreams of one directive, in file order; `members` is replaced whole when a followed file changes."""
 
-    __slots__ = ("_busy", "_make", "_quiet", "_watch", "members")
+    __slots__ = ("_busy", "_leaving", "_make", "_quiet", "_watch", "members")
 
     def __init__(self, make: Callable[[UpstreamAddress], Upstream], addresses: Iterable[UpstreamAddress]) -> None:
         self._make = make
         self.members = tuple(make(address) for address in addresses)
         self._busy = 0
+        self._leaving: set[Upstream] = set()
         self._quiet: asyncio.Event | None = None
         self._watch: asyncio.Task[None] | None = None
 
@@ -84,7 +85,8 @@ class UpstreamGroup:
         loop = asyncio.get_running_loop()
         for gone in known.values():
             gone.health.close()
-            loop.call_later(_DRAIN_SECONDS, gone.close)
+            self._leaving.add(gone)
+            loop.call_later(_DRAIN_SECONDS, self._part_with, gone)
 
     def follow(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a coroutine that calls `replace`, until the group is closed; another one is not started."""
@@ -112,5 +114,9 @@ class UpstreamGroup:
                     await self._quiet.wait()
             except TimeoutError:
                 pass
-        for upstream in self.members:
+        for upstream in (*self.members, *self._leaving):
             upstream.close()
+
+    def _part_with(self, gone: Upstream) -> None:
+        self._leaving.discard(gone)
+        gone.close()

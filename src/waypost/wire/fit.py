@@ -36,24 +36,19 @@ def size_limit(query: Query, *, datagram: bool) -> int:
 
 def reply_size(query: Query, reply: Reply) -> int:
     """Bytes of the reply without compression and without an OPT that only echoes the client's."""
-    size = len(reply.question) + _HEADER_SIZE if reply.question else query.end
-    for record in reply.answer:
-        size += len(record.owner) + 10 + len(record.rdata)
-    if reply.authority:
-        size += sum(len(record.owner) + 10 + len(record.rdata) for record in reply.authority)
-    if reply.additional:
-        size += sum(len(record.owner) + 10 + len(record.rdata) for record in reply.additional)
+    size = reply.records_size + (len(reply.question) + _HEADER_SIZE if reply.question else query.end)
     return size + opt_size(reply.opt.options) if reply.opt is not None else size
 
 
 def pack(query: Query, reply: Reply, *, datagram: bool, v6: bool = False) -> bytes:
     """The message for the client that sent `query`: its id and question, the reply's sections, EDNS as asked."""
     opt = b"" if query.opt is None and reply.opt is None else _response_opt(query.opt, reply)
-    limit = size_limit(query, datagram=datagram)
-    size = reply_size(query, reply) + (len(opt) if reply.opt is None else 0)
-    if size > limit or (datagram and size > (_V6_FRAGMENT if v6 else _V4_FRAGMENT)):
-        return _pack_compressed(query, reply, opt, limit)
     question = reply.question or query.wire[_HEADER_SIZE : query.end]
+    size = _HEADER_SIZE + len(question) + reply.records_size + len(opt)
+    if size > MIN_UDP_SIZE:
+        limit = size_limit(query, datagram=datagram)
+        if size > limit or (datagram and size > (_V6_FRAGMENT if v6 else _V4_FRAGMENT)):
+            return _pack_compressed(query, reply, opt, limit)
     answer, authority, additional = reply.answer, reply.authority, reply.additional
     parts = [
         _HEADER.pack(
@@ -74,11 +69,10 @@ def pack(query: Query, reply: Reply, *, datagram: bool, v6: bool = False) -> byt
             parts.append(owner)
             parts.append(_FIXED.pack(rtype, rclass, ttl, len(rdata)))
         parts.append(rdata)
-    for section in (authority, additional):
-        for owner, rtype, rclass, ttl, rdata in section:
-            parts.append(owner)
-            parts.append(_FIXED.pack(rtype, rclass, ttl, len(rdata)))
-            parts.append(rdata)
+    for owner, rtype, rclass, ttl, rdata in authority + additional if additional else authority:
+        parts.append(owner)
+        parts.append(_FIXED.pack(rtype, rclass, ttl, len(rdata)))
+        parts.append(rdata)
     if opt:
         parts.append(opt)
     return b"".join(parts)

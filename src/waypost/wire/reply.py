@@ -37,6 +37,7 @@ class Reply:
     """
 
     __slots__ = (
+        "_size",
         "additional",
         "answer",
         "authority",
@@ -72,6 +73,19 @@ class Reply:
         self.error = error
         self.written = written
         self.depends = depends
+        self._size = -1
+
+    @property
+    def records_size(self) -> int:
+        """Bytes of the records in a message without compression; counted once."""
+        size = self._size
+        if size < 0:
+            size = 0
+            for section in (self.answer, self.authority, self.additional):
+                for record in section:
+                    size += len(record.owner) + 10 + len(record.rdata)
+            self._size = size
+        return size
 
     def replace(self, **changes: Unpack[_Fields]) -> Reply:
         """A copy with other fields."""

@@ -1,4 +1,4 @@
-"""How handlers of the same block tell the cache that their own answers changed."""
+"""How handlers of the same block tell the cache that their own data changed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 Changed = Callable[[Sequence[bytes] | None], None]
-"""Takes the names whose answers changed, in wire form and lower case; None: any name in the handler's zones."""
+"""Takes the keys that changed, as they stand in `Reply.depends`; None: any answer of the handler may have changed."""
 
 
 @runtime_checkable
 class ChangeFeed(Protocol):
-    """A handler whose answers change by events that it hears of, such as `kubernetes`."""
+    """A handler with data that changes by events, such as `kubernetes`."""
 
-    def subscribe(self, callback: Changed) -> None:
-        """Call `callback` after each change, on the event loop's thread, once the new answers are given."""
+    def subscribe(self, callback: Changed) -> Callable[[], None]:
+        """Call `callback` after each change, on the event loop's thread; gives the function that ends it."""
         ...
 
 
@@ -22,4 +22,7 @@ class ChangeFeed(Protocol):
 class Zoned(Protocol):
     """A handler that answers for these zones only: wire form, lower case."""
 
-    zones: Sequence[bytes]
+    @property
+    def zones(self) -> Sequence[bytes]:
+        """The zones."""
+        ...

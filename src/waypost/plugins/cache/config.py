@@ -21,6 +21,8 @@ from waypost.corefile.args import Cursor, parse_duration, parse_int
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.zones import zones_of_argument
+from waypost.toolkit.zonelist import ZoneList, zones_of
+from waypost.wire.names import ROOT
 
 # CoreDNS cuts a capacity into this many parts, none smaller than _SMALLEST_SHARD, and drops the remainder.
 _SHARDS = 256
@@ -67,7 +69,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The whole directive. `zones` None stands for the server block's; zone names are text, absolute, lower case."""
+    """The whole directive. `zones` in text, absolute and in lower case; None stands for the server block's."""
 
     zones: tuple[str, ...] | None = None
     success: Limits = field(default_factory=lambda: Limits(3600))
@@ -77,9 +79,9 @@ class Config:
     stale: Stale | None = None
     prefer_positive: bool = False
     keep_ttl: bool = False
-    no_success: tuple[str, ...] = ()
+    no_success: ZoneList = field(default_factory=ZoneList)
     """Zones whose positive answers are not stored."""
-    no_denial: tuple[str, ...] = ()
+    no_denial: ZoneList = field(default_factory=ZoneList)
 
 
 def parse(directive: Directive) -> Config:
@@ -110,7 +112,9 @@ def _arguments(args: list[str]) -> Config:
             ttl = _positive_ttl(ttl)
             config = replace(config, success=Limits(ttl), denial=Limits(ttl))
             args = args[1:]
-    return replace(config, zones=_zones(args)) if args else config
+    if not args:
+        return config
+    return replace(config, zones=tuple(zone for arg in args for zone in zones_of_argument(arg)))
 
 
 def _success(cursor: Cursor, config: Config, values: list[str]) -> Config:
@@ -203,7 +207,7 @@ def _servfail(cursor: Cursor, config: Config, values: list[str]) -> Config:
 def _disable(cursor: Cursor, config: Config, values: list[str]) -> Config:
     if not values:
         raise cursor.arg_err()
-    zones = _zones(values[1:]) if values[1:] else (".",)
+    zones = zones_of(values[1:], (ROOT,))
     if values[0] == "success":
         return replace(config, no_success=zones)
     if values[0] == "denial":
@@ -227,11 +231,6 @@ _OPTIONS: dict[str, Callable[[Cursor, Config, list[str]], Config]] = {
     "disable": _disable,
     "keepttl": _keepttl,
 }
-
-
-def _zones(args: list[str]) -> tuple[str, ...]:
-    """Zone names and reverse zones of networks; what is neither is left out."""
-    return tuple(zone for arg in args for zone in zones_of_argument(arg))
 
 
 def _positive_ttl(ttl: int) -> int:

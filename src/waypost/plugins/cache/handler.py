@@ -7,17 +7,18 @@ clients that want to know about validation and those that do not (RFC 6840 secti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Prefetch
 from waypost.plugins.cache.item import Item
-from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper, within
+from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresher, for_client, with_ad
 from waypost.plugins.cache.store import Store
+from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts, names
 from waypost.wire.edns import DO
 
@@ -25,16 +26,16 @@ _CLIENTS_BITS = consts.COPIED | consts.AD
 
 
 class Cache:
-    """`zones` are in wire form and lower case; `cells` gives the metrics for a server's label."""
+    """The handler. `cells` gives the metrics for a server's label."""
 
     name = "cache"
     next: Handler
 
     def __init__(
-        self, config: Config, zones: Sequence[bytes], keeper: Keeper, cells: Callable[[str], Cells], log: Log
+        self, config: Config, zones: ZoneList, keeper: Keeper, cells: Callable[[str], Cells], log: Log
     ) -> None:
-        self.zones = tuple(zones)
-        self._everywhere = names.ROOT in self.zones
+        self.zones = zones
+        self._everywhere = names.ROOT in zones.zones
         self._keep_ttl = config.keep_ttl
         self._prefetch = config.prefetch
         self._keeper = keeper
@@ -54,7 +55,7 @@ class Cache:
         """From the cache, or else from the source."""
         query = request.query
         flags = query.flags
-        if not (self._everywhere or within(query.name, self.zones)) or flags & consts.OPCODE_MASK:
+        if not (self._everywhere or self.zones.covers(query.name)) or flags & consts.OPCODE_MASK:
             return self.next.serve(request)
         do = query.opt.flags & DO if query.opt is not None else 0
         key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
@@ -67,28 +68,28 @@ class Cache:
             if item is None or now >= item.until:
                 cells.misses.value += 1
                 request.note("cache: nothing kept")
-                return self._ask(Asking(request, key, cells, self._store.generation, None))
+                return self._ask(Asking(request, key, cells, self._store.changes.generation, None))
         cells.hits[half].value += 1
         if item.wildcard and request.metadata is not None:
             request.metadata[WILDCARD] = item.wildcard.__str__
         bits = flags & _CLIENTS_BITS | (consts.AD if do else 0)
         if now >= item.expires:
-            asking = Asking(request, key, cells, self._store.generation, item)
+            asking = Asking(request, key, cells, self._store.changes.generation, item)
             return self._refresher.expired(asking, item, bits, now)
         ttl = item.ttl - int(now - item.stored)
         if self._prefetch is not None and _is_due(self._prefetch, item, now, ttl):
-            self._refresher.in_background(Asking(request, key, cells, self._store.generation, item), item, now)
+            self._refresher.in_background(Asking(request, key, cells, self._store.changes.generation, item), item, now)
         if request.trace is not None:
             request.note("cache: kept answer")
         return item.reply(item.ttl if self._keep_ttl else ttl, bits)
 
-    def invalidate(self, changed: Sequence[bytes]) -> None:
-        """Drop the entries for these names (wire form, lower case), whatever their type."""
+    def invalidate(self, changed: Iterable[bytes]) -> None:
+        """Drop the entries that depend on these keys of live data."""
         self._store.invalidate(changed)
         self._show_entries()
 
-    def invalidate_below(self, zones: Sequence[bytes]) -> None:
-        """Drop the entries for every name within these zones."""
+    def invalidate_below(self, zones: ZoneList) -> None:
+        """Drop the entries that depend on live data at all, or are for a name within these zones."""
         self._store.invalidate_below(zones)
         self._show_entries()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from waypost.plugins.cache.verdict import aliases, with_ttl
+from waypost.plugins.cache.verdict import with_ttl
 from waypost.wire import consts
 from waypost.wire.record import Records
 from waypost.wire.reply import Reply
@@ -28,11 +28,11 @@ class Item:
         "additional",
         "answer",
         "authority",
+        "depends",
         "expires",
         "flags",
         "hits",
         "last_hit",
-        "names",
         "positive",
         "rcode",
         "replies",
@@ -45,8 +45,8 @@ class Item:
         "wildcard",
     )
 
-    def __init__(self, reply: Reply, name: bytes, now: float, ttl: int, lifetime: float) -> None:
-        """`reply` has all its records at `ttl`; `name` is the one asked for, in lower case."""
+    def __init__(self, reply: Reply, now: float, ttl: int, lifetime: float) -> None:
+        """`reply` has all its records at `ttl`."""
         self.rcode = reply.rcode
         self.flags = reply.flags & _KEPT_FLAGS
         self.answer = reply.answer
@@ -59,8 +59,8 @@ class Item:
         """The end of its time as a stale answer, later than `expires` if that is wanted."""
         self.positive = False
         """It holds records that answer the question."""
-        self.names = (name, *aliases(reply.answer))
-        """The names, in lower case, whose change makes it wrong."""
+        self.depends = reply.depends
+        """Keys of live data: a change of one may make the entry wrong."""
         self.wildcard = ""
         self.hits = 0
         self.last_hit = now
@@ -81,7 +81,7 @@ class Item:
         reply = self.replies.get(bits)
         if reply is None:
             flags = consts.AA | self.flags & consts.RA | bits & (consts.COPIED | self.flags & consts.AD)
-            reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional)
+            reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional, depends=self.depends)
             self.replies[bits] = reply
         return reply
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from waypost.dispatch.request import Request
@@ -12,7 +12,7 @@ from waypost.plugins.cache.item import Item, Key
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.store import Store
 from waypost.plugins.cache.verdict import Kind, Verdict, judge, with_ttl
-from waypost.wire import consts, names
+from waypost.wire import consts
 from waypost.wire.query import Query
 from waypost.wire.reply import Reply
 
@@ -33,7 +33,7 @@ class Asking(NamedTuple):
 class Keeper:
     """`now` is a monotonic clock, `wall` the time of day; both in seconds."""
 
-    __slots__ = ("_config", "_no_denial", "_no_success", "_wall", "now", "store")
+    __slots__ = ("_config", "_wall", "now", "store")
 
     def __init__(
         self,
@@ -46,8 +46,6 @@ class Keeper:
         self.store = store
         self.now = now
         self._config = config
-        self._no_success = tuple(names.from_text(zone) for zone in config.no_success)
-        self._no_denial = tuple(names.from_text(zone) for zone in config.no_denial)
         self._wall = wall
 
     def settle(self, asking: Asking, reply: Reply) -> tuple[Reply, bool]:
@@ -68,6 +66,7 @@ class Keeper:
             None,
             reply.question,
             reply.error,
+            depends=reply.depends,
         )
         if reply.question and not _same_question(reply.question, query):
             asking.cells.drops.inc()
@@ -82,19 +81,19 @@ class Keeper:
         if not verdict.usable and not (error and verdict.lifetime > 0 and store.find(key, now) is None):
             return
         item = self._item(asking, verdict, reply, now)
-        if not store.is_current(item, asking.generation):
+        if not store.changes.unchanged(item.depends, asking.generation):
             return
         survivor = None if error else store.supersede(key, now, positive=item.positive)
         if survivor is not None:  # not asked about again before the denial ends
             survivor.retry_at = max(survivor.retry_at, item.expires)
         wanted = verdict.lifetime > 0 and (verdict.denial or survivor is None)
-        if wanted and not within(key[0], self._no_denial if verdict.denial else self._no_success):
+        if wanted and not (self._config.no_denial if verdict.denial else self._config.no_success).covers(key[0]):
             evicted = store.put(key, item, denial=verdict.denial)
             asking.cells.evictions[verdict.denial].inc(evicted)
         asking.cells.show_entries(store)
 
     def _item(self, asking: Asking, verdict: Verdict, reply: Reply, now: float) -> Item:
-        item = Item(reply, asking.key[0], now, verdict.ttl, verdict.lifetime)
+        item = Item(reply, now, verdict.ttl, verdict.lifetime)
         item.positive = verdict.kind is Kind.ANSWER
         if self._config.stale is not None and verdict.kind is not Kind.ERROR:  # errors are never served stale
             item.until += self._config.stale.window
@@ -104,11 +103,6 @@ class Keeper:
         if metadata is not None and WILDCARD in metadata:
             item.wildcard = metadata[WILDCARD]()
         return item
-
-
-def within(name: bytes, zones: Sequence[bytes]) -> bool:
-    """True if the name lies in one of the zones; all in lower case."""
-    return any(names.is_within(name, zone) for zone in zones)
 
 
 def _same_question(question: bytes, query: Query) -> bool:

@@ -15,7 +15,8 @@ from waypost.plugins.cache.handler import Cache
 from waypost.plugins.cache.keep import Keeper
 from waypost.plugins.cache.metrics import Cells, Meters
 from waypost.plugins.cache.store import Store
-from waypost.wire import names
+from waypost.toolkit.zonelist import ZoneList, zones_of
+from waypost.wire.names import ROOT
 
 
 def setup(directive: Directive, site: Site) -> None:
@@ -29,7 +30,7 @@ def setup(directive: Directive, site: Site) -> None:
         return meters.cells(server, ",".join(zones), site.view)
 
     keeper = Keeper(config, Store(config, rng))
-    cache = Cache(config, [names.from_text(zone) for zone in zones], keeper, cells, site.log)
+    cache = Cache(config, zones_of(zones, ()), keeper, cells, site.log)
     site.add(cache)
     # The view's name, by which blocks with the same label differ, is known when every directive is set up.
     site.hooks.start.append(lambda: cache.use(_lent(site, config, rng)))
@@ -47,12 +48,12 @@ def _subscribe(cache: Cache, site: Site) -> None:
     """Hear of changes in the data of this block's own plugins; what changed unheard until now is dropped."""
     for handler in site.all_handlers():
         if isinstance(handler, ChangeFeed):
-            zones = tuple(handler.zones) if isinstance(handler, Zoned) else (names.ROOT,)
-            handler.subscribe(partial(_changed, cache, zones))
+            zones = ZoneList(frozenset(handler.zones if isinstance(handler, Zoned) else (ROOT,)))
+            site.hooks.stop.append(handler.subscribe(partial(_changed, cache, zones)))
             cache.invalidate_below(zones)
 
 
-def _changed(cache: Cache, zones: Sequence[bytes], changed: Sequence[bytes] | None) -> None:
+def _changed(cache: Cache, zones: ZoneList, changed: Sequence[bytes] | None) -> None:
     if changed is None:
         cache.invalidate_below(zones)
     else:

@@ -1,4 +1,4 @@
-"""The entries of one cache: positive and negative ones, found by key, and by name when a name's answers changed.
+"""The entries of one cache: positive and negative ones, found by key, and by what they depend on when that changed.
 
 Its content outlives a reload that leaves the cache's settings alone.
 """
@@ -6,12 +6,12 @@ Its content outlives a reload that leaves the cache's settings alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from waypost.plugins.cache.config import Config
 from waypost.plugins.cache.item import Item, Key
 from waypost.toolkit.cachemap import CacheMap
-from waypost.wire.names import is_within
+from waypost.toolkit.zonelist import ZoneList
 
 # Memory is bounded too: as much as if every entry were this large. An ordinary one takes a quarter of it.
 _BYTES_PER_ENTRY = 4096
@@ -21,14 +21,14 @@ _MAX_REMEMBERED = 4096
 class Store:
     """Two bounded maps of items. A key is in both only if `prefer_positive` keeps a positive answer beside a denial."""
 
-    __slots__ = ("_changes", "_keys_of", "_prefer_positive", "denial", "success")
+    __slots__ = ("_dependents", "_prefer_positive", "changes", "denial", "success")
 
     def __init__(self, config: Config, rng: random.Random) -> None:
         self.success = _map(config.success.capacity, rng)
         self.denial = _map(config.denial.capacity, rng)
         self._prefer_positive = config.prefer_positive
-        self._keys_of: dict[bytes, set[Key]] = {}
-        self._changes = ChangeLog()
+        self._dependents: dict[bytes, set[Key]] = {}
+        self.changes = ChangeLog()
 
     def find(self, key: Key, now: float) -> Item | None:
         """The entry that may be served now: of two the positive one."""
@@ -58,37 +58,32 @@ class Store:
         for other_key, other in evicted:
             self._unlist(other_key, other)
         if key in items:
-            for name in item.names:
-                self._keys_of.setdefault(name, set()).add(key)
+            for dependency in item.depends:
+                self._dependents.setdefault(dependency, set()).add(key)
         return len(evicted)
 
-    @property
-    def generation(self) -> int:
-        """A number to be handed to `is_current`, taken before the question is passed on."""
-        return self._changes.generation
-
-    def is_current(self, item: Item, generation: int) -> bool:
-        """True unless a name of the item was invalidated since."""
-        return self._changes.unchanged(item.names, generation)
-
-    def invalidate(self, names: Iterable[bytes]) -> None:
-        """Drop the entries for these names (wire form, lower case), of every type, and those with a CNAME to them."""
-        for name in names:
-            self._changes.add(name)
-            for key in tuple(self._keys_of.get(name, ())):
+    def invalidate(self, changed: Iterable[bytes]) -> None:
+        """Drop the entries that depend on any of these keys."""
+        for dependency in changed:
+            self.changes.add(dependency)
+            for key in tuple(self._dependents.get(dependency, ())):
                 self._remove(self.success, key)
                 self._remove(self.denial, key)
 
-    def invalidate_below(self, zones: Sequence[bytes]) -> None:
-        """Drop the entries for every name within these zones."""
-        self._changes.add_all()
-        self.invalidate([name for name in self._keys_of if any(is_within(name, zone) for zone in zones)])
+    def invalidate_below(self, zones: ZoneList) -> None:
+        """Drop the entries that depend on anything, or are for a name within these zones."""
+        self.changes.add_all()
+        for items in (self.success, self.denial):
+            for key in list(items.keys()):
+                item = items.get(key)
+                if item is not None and (item.depends or zones.covers(key[0])):
+                    self._remove(items, key)
 
     async def close(self) -> None:
         """Forget everything."""
         self.success.clear()
         self.denial.clear()
-        self._keys_of.clear()
+        self._dependents.clear()
 
     def _remove(self, items: CacheMap[Key, Item], key: Key) -> None:
         item = items.pop(key)
@@ -96,20 +91,23 @@ class Store:
             self._unlist(key, item)
 
     def _unlist(self, key: Key, item: Item) -> None:
-        """Take a removed item out of the index, but for names that the key's entry in the other map has too."""
+        """Take a removed item out of the index, but for what the key's entry in the other map depends on too."""
         other = self.success.get(key) or self.denial.get(key)
-        for name in item.names:
-            if other is not None and name in other.names:
+        for dependency in item.depends:
+            if other is not None and dependency in other.depends:
                 continue
-            keys = self._keys_of.get(name)
+            keys = self._dependents.get(dependency)
             if keys is not None:
                 keys.discard(key)
                 if not keys:
-                    del self._keys_of[name]
+                    del self._dependents[dependency]
 
 
 class ChangeLog:
-    """Which names changed lately, so that an answer on its way meanwhile is recognized as old."""
+    """Which keys of live data changed lately, so that an answer on its way meanwhile is recognized as old.
+
+    `generation` is a number to be handed to `unchanged`, taken before the question is passed on.
+    """
 
     __slots__ = ("_floor", "_generations", "generation")
 
@@ -118,24 +116,24 @@ class ChangeLog:
         self._generations: dict[bytes, int] = {}
         self._floor = 0
 
-    def add(self, name: bytes) -> None:
-        """A name changed."""
+    def add(self, dependency: bytes) -> None:
+        """One changed."""
         if len(self._generations) >= _MAX_REMEMBERED:
             self.add_all()
         self.generation += 1
-        self._generations[name] = self.generation
+        self._generations[dependency] = self.generation
 
     def add_all(self) -> None:
-        """Any name may have changed."""
+        """Any may have changed."""
         self.generation += 1
         self._floor = self.generation
         self._generations.clear()
 
-    def unchanged(self, names: Iterable[bytes], since: int) -> bool:
-        """True if none of the names changed after that generation."""
+    def unchanged(self, depends: Iterable[bytes], since: int) -> bool:
+        """True if none of the keys changed after that generation."""
         if since == self.generation:
             return True
-        return since >= self._floor and all(self._generations.get(name, 0) <= since for name in names)
+        return since >= self._floor and all(self._generations.get(key, 0) <= since for key in depends)
 
 
 def _map(capacity: int, rng: random.Random) -> CacheMap[Key, Item]:

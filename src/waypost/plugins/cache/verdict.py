@@ -116,11 +116,6 @@ def answers(query: Query, records: Records) -> bool:
     return False
 
 
-def aliases(records: Records) -> list[bytes]:
-    """The names, in lower case, that CNAME records of an answer lead to."""
-    return [record.rdata.lower() for record in records if record.rtype == consts.TYPE_CNAME]
-
-
 def with_ttl(records: Records, ttl: int) -> Records:
     """The same records with one TTL."""
     return tuple(Record(owner, rtype, rclass, ttl, rdata) for owner, rtype, rclass, _, rdata in records)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from waypost.cluster.answer import Result, answer
-from waypost.cluster.entries import CLUSTER_IP, key_namespace
+from waypost.cluster.entries import CLUSTER_IP
 from waypost.cluster.index import Index
 from waypost.cluster.reverse import name_servers, names_of_address
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
 from waypost.plugins.kubernetes.config import Config
+from waypost.toolkit.fallthrough import Fallthrough
 from waypost.wire import addr, consts, names
 from waypost.wire.query import Query
 from waypost.wire.record import Record, Records, address, ns, ptr, soa
@@ -20,18 +22,29 @@ _SOA_TTL_LIMIT = 300
 _REFRESH, _RETRY, _EXPIRE = 7200, 1800, 86400
 _NS_DNS = b"\x02ns\x03dns"
 _HOSTMASTER = b"\x0ahostmaster"
+# `ns.dns.ZONE` exists with other types, but these are looked up as if it did not.
+_NOT_AT_NS_DNS = (consts.TYPE_TXT, consts.TYPE_PTR)
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
-_TRANSFERS = (consts.TYPE_AXFR, consts.TYPE_IXFR)
 
 
 class Zone:
-    """One zone the plugin serves: its name, and what stands at the end of the name of a Service in it."""
+    """One zone the plugin serves: its name, what stands at the end of a Service's name in it, and its SOA.
 
-    __slots__ = ("name", "services")
+    `falls` says whether missing names go to the next plugin: True or False for the whole zone, None: it depends.
+    """
 
-    def __init__(self, name: bytes) -> None:
+    __slots__ = ("falls", "name", "ns_dns", "services", "soa")
+
+    def __init__(self, name: bytes, fallthrough: Fallthrough) -> None:
         self.name = name
         self.services = b"\x03svc" + name
+        self.ns_dns = _NS_DNS + name
+        self.soa: tuple[int, Record] | None = None
+        self.falls: bool | None = None
+        if fallthrough.covers(name):
+            self.falls = True
+        elif not any(names.is_within(other, name) for other in fallthrough.zones):
+            self.falls = False
 
 
 class Kubernetes:
@@ -45,8 +58,11 @@ class Kubernetes:
         self.index = index
         self._policy = config.policy
         self._local = tuple(local)
-        self._zones = tuple(Zone(name) for name in sorted(config.zones, key=len, reverse=True))
-        self._plain = not config.policy.ignore_empty_service
+        self._zones = tuple(Zone(name, config.fallthrough) for name in sorted(config.zones, key=len, reverse=True))
+        self._primary = next(zone for zone in self._zones if zone.name == config.primary)
+        self._simple = not config.policy.ignore_empty_service and not any(
+            zone is not self._primary and names.is_within(zone.name, config.primary) for zone in self._zones
+        )
 
     def ready(self) -> bool:
         """True once the cluster was read."""
@@ -59,26 +75,18 @@ class Kubernetes:
     def serve(self, request: Request) -> Outcome:
         """Answer names in our zones."""
         query = request.query
+        qtype = query.qtype
+        if qtype in _ADDRESS_SIZES and self._simple:
+            reply = self._service_address(query)
+            if reply is not None:
+                return reply
         zone = self._zone_of(query.name)
         if zone is None:
             return self.next.serve(request)
-        qtype = query.qtype
-        if qtype in _ADDRESS_SIZES:
-            reply = self._service_address(query, zone)
-            if reply is not None:
-                return reply
-            if query.name == _NS_DNS + zone.name:
-                return self._server_addresses(query, zone)
-        elif qtype == consts.TYPE_SOA:
-            apex = query.name == zone.name
-            return self._reply(query, zone, (self._soa(query, zone),) if apex else ())
-        elif qtype == consts.TYPE_NS and query.name == zone.name:
-            return self._name_servers(query, zone)
-        elif qtype == consts.TYPE_PTR and (packed := addr.from_reverse_name(query.name)) is not None:
-            return self._reverse(request, zone, packed)
-        elif qtype in _TRANSFERS:
-            return failure(consts.REFUSED)
-        elif query.name == _NS_DNS + zone.name and qtype not in (consts.TYPE_TXT, consts.TYPE_PTR):
+        special = self._SPECIAL.get(qtype)
+        if special is not None and (outcome := special(self, request, zone)) is not None:
+            return outcome
+        if query.name == zone.ns_dns and qtype not in _NOT_AT_NS_DNS:
             return self._reply(query, zone)
         return self._look_up(request, zone)
 
@@ -88,23 +96,30 @@ class Kubernetes:
                 return zone
         return None
 
-    def _service_address(self, query: Query, zone: Zone) -> Reply | None:
-        """The most common question, `SERVICE.NAMESPACE.svc.ZONE A`, in one look-up; None: not that simple."""
+    def _service_address(self, query: Query) -> Reply | None:
+        """The most common question, `SERVICE.NAMESPACE.svc.ZONE A`, in one look-up; None: not that simple.
+
+        That the index has the key proves that it is two whole labels, and so that the name is in the zone.
+        """
+        zone = self._primary
         name = query.name
-        if not self._plain or not name.endswith(zone.services):
+        if not name.endswith(zone.services):
             return None
         key = name[: -len(zone.services)]
         entry = self.index.services.get(key)
-        if entry is None or entry.kind != CLUSTER_IP:
+        if entry is None or entry.kind != CLUSTER_IP or entry.namespace not in self.index.namespaces:
             return None
-        namespace = key_namespace(key)
-        exposed = self._policy.namespaces
-        if namespace not in self.index.namespaces or (exposed is not None and namespace not in exposed):
+        policy = self._policy
+        if policy.namespaces is not None and entry.namespace not in policy.namespaces:
             return None
         size = _ADDRESS_SIZES[query.qtype]
-        ttl = self._policy.ttl
-        records = tuple(address(query.qname, ttl, packed) for packed in entry.addresses if len(packed) == size)
-        return self._reply(query, zone, records, depends=(key,))
+        for packed in entry.addresses:
+            if len(packed) == size:
+                break
+        else:
+            return self._reply(query, zone, depends=(key,))
+        records = tuple([address(query.qname, policy.ttl, packed) for packed in entry.addresses if len(packed) == size])
+        return authoritative(query, records, depends=(key,))
 
     def _look_up(self, request: Request, zone: Zone) -> Outcome:
         query = request.query
@@ -118,7 +133,8 @@ class Kubernetes:
     def _missing(self, request: Request, zone: Zone, depends: tuple[bytes, ...]) -> Outcome:
         """NXDOMAIN; until the cluster was read nobody can know that, and the answer is SERVFAIL."""
         query = request.query
-        if self.config.fallthrough.covers(query.name):
+        falls = zone.falls
+        if falls or (falls is None and self.config.fallthrough.covers(query.name)):
             return self.next.serve(request)
         rcode = consts.NXDOMAIN if self.index.synced else consts.SERVFAIL
         return authoritative(query, authority=(self._soa(query, zone),), rcode=rcode, depends=depends)
@@ -132,36 +148,53 @@ class Kubernetes:
         return authoritative(query, authority=(self._soa(query, zone),), depends=depends)
 
     def _soa(self, query: Query, zone: Zone) -> Record:
-        """The zone's SOA in the question's spelling."""
-        ttl = self._policy.ttl
+        """The zone's SOA in the question's spelling; that of the usual one is kept until the serial changes."""
         spelled = query.qname[len(query.qname) - len(zone.name) :]
-        timers = (_REFRESH, _RETRY, _EXPIRE, ttl)
-        return soa(
-            spelled, min(ttl, _SOA_TTL_LIMIT), _NS_DNS + spelled, _HOSTMASTER + spelled, self.index.serial, timers
-        )
-
-    def _reverse(self, request: Request, zone: Zone, packed: bytes) -> Outcome:
-        query = request.query
+        serial = self.index.serial
+        kept = zone.soa
+        if kept is not None and kept[0] == serial and kept[1].owner == spelled:
+            return kept[1]
         ttl = self._policy.ttl
+        timers = (_REFRESH, _RETRY, _EXPIRE, ttl)
+        record = soa(spelled, min(ttl, _SOA_TTL_LIMIT), _NS_DNS + spelled, _HOSTMASTER + spelled, serial, timers)
+        zone.soa = (serial, record)
+        return record
+
+    def _apex_soa(self, request: Request, zone: Zone) -> Outcome:
+        """SOA exists at the apex; everywhere else it is NODATA, whether the name exists or not."""
+        query = request.query
+        return self._reply(query, zone, (self._soa(query, zone),) if query.name == zone.name else ())
+
+    def _refuse_transfer(self, request: Request, zone: Zone) -> Outcome:
+        return failure(consts.REFUSED)
+
+    def _reverse(self, request: Request, zone: Zone) -> Outcome | None:
+        query = request.query
+        packed = addr.from_reverse_name(query.name)
+        if packed is None:
+            return None
+        ttl, primary = self._policy.ttl, self.config.primary
         found = names_of_address(self.index, self._policy, packed)
-        targets = [prefix + self.config.primary for prefix in found if len(prefix) + len(self.config.primary) <= 255]
+        targets = [prefix + primary for prefix in found if len(prefix) + len(primary) <= names.MAX_NAME]
         if not targets:
             return self._missing(request, zone, (packed,))
-        records = tuple(ptr(query.qname, ttl, target) for target in targets)
-        return self._reply(query, zone, records, depends=(packed,))
+        return self._reply(query, zone, tuple(ptr(query.qname, ttl, target) for target in targets), depends=(packed,))
 
-    def _name_servers(self, query: Query, zone: Zone) -> Reply:
-        spelled = query.qname
+    def _name_servers(self, request: Request, zone: Zone) -> Outcome | None:
+        query = request.query
+        if query.name != zone.name:
+            return None
+        spelled, ttl = query.qname, self._policy.ttl
         servers = name_servers(self.index, self._local)
-        records = tuple(ns(spelled, self._policy.ttl, server.prefix + spelled) for server in servers)
-        glue = tuple(
-            address(server.prefix + spelled, self._policy.ttl, packed)
-            for server in servers
-            for packed in server.addresses
-        )
+        records = tuple(ns(spelled, ttl, server.prefix + spelled) for server in servers)
+        glue = tuple(address(server.prefix + spelled, ttl, packed) for server in servers for packed in server.addresses)
         return self._reply(query, zone, records, glue)
 
-    def _server_addresses(self, query: Query, zone: Zone) -> Reply:
+    def _server_addresses(self, request: Request, zone: Zone) -> Outcome | None:
+        """`ns.dns.ZONE` has the addresses of every name server."""
+        query = request.query
+        if query.name != zone.ns_dns:
+            return None
         size = _ADDRESS_SIZES[query.qtype]
         unique = dict.fromkeys(
             packed for server in name_servers(self.index, self._local) for packed in server.addresses
@@ -176,6 +209,16 @@ class Kubernetes:
         if len(result.chase) == 1:
             return then(request.lookup(result.chase[0], query.qtype), lambda found: _extended(base, found))
         return self._chase_all(request, base, result.chase)
+
+    _SPECIAL: ClassVar[Mapping[int, Callable[[Kubernetes, Request, Zone], Outcome | None]]] = {
+        consts.TYPE_A: _server_addresses,
+        consts.TYPE_AAAA: _server_addresses,
+        consts.TYPE_SOA: _apex_soa,
+        consts.TYPE_NS: _name_servers,
+        consts.TYPE_PTR: _reverse,
+        consts.TYPE_AXFR: _refuse_transfer,
+        consts.TYPE_IXFR: _refuse_transfer,
+    }
 
     @staticmethod
     async def _chase_all(request: Request, base: Reply, targets: Iterable[bytes]) -> Reply:

@@ -1,0 +1,214 @@
+"""loop: find out at start whether queries come back to this server.
+
+    loop {
+        degrade
+    }
+
+A question for a name that nobody can guess is sent to the block's own address. It must not come by again and again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from waypost.corefile.args import Cursor
+from waypost.corefile.errors import CorefileError
+from waypost.corefile.model import Directive
+from waypost.dispatch.handler import Handler, Outcome
+from waypost.dispatch.request import Request
+from waypost.dispatch.site import Site
+from waypost.wire import consts, names
+from waypost.wire.message import make_query
+from waypost.wire.reply import failure
+
+# The probe passes once by itself, and once more where a plugin asks the server again.
+_HARMLESS: Final = 2
+_PROBING: Final = 30.0
+_PAUSE: Final = 1.0
+_PATIENCE: Final = 2.0
+_GUESSES: Final = 1 << 62
+_LABELS_SIZE: Final = 2 * (1 + len(str(_GUESSES)))
+_HELP: Final = "https://coredns.io/plugins/loop#troubleshooting"
+_WILDCARDS: Final = {"": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}
+
+Exchange = Callable[[bytes, str, int], Awaitable[None]]
+"""Send a query to host and port over UDP; returns with the reply, raises OSError or TimeoutError without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Whether a loop is only reported, where by default it ends the process."""
+
+    degrade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where probes go, and the address as CoreDNS writes it."""
+
+    zone: bytes
+    hosts: tuple[str, ...]
+    port: int
+    text: str
+
+
+def parse(directive: Directive) -> Config:
+    """Raises CorefileError."""
+    cursor = Cursor(directive)
+    config = Config()
+    for count, args in enumerate(cursor.occurrences()):
+        if count:
+            raise CorefileError.unlocated("this plugin can only be used once per Server Block")
+        if args:
+            raise cursor.arg_err()
+        for name, values in cursor.options():
+            if name != "degrade":
+                raise cursor.err(f"unknown property '{name}'")
+            if values:
+                raise cursor.arg_err()
+            config = Config(degrade=True)
+    return config
+
+
+def setup(directive: Directive, site: Site) -> None:
+    """Add the handler; it probes once the configuration serves."""
+    loop = Loop(parse(directive), site, exchange)
+    site.add(loop)
+    site.hooks.active.append(loop.start)
+    site.hooks.stop.append(loop.stop)
+
+
+class Loop:
+    """Counts only questions for its own name, and only while it waits for the answer to it.
+
+    The name is new for each try, so neither late copies of an old probe nor any guess counts (RFC 5452 section 4.3
+    on guessing).
+    """
+
+    name = "loop"
+    next: Handler
+
+    def __init__(self, config: Config, site: Site, exchange: Exchange) -> None:
+        self._degrade = config.degrade
+        self._target = _target(site)
+        self._log = site.log
+        self._exit = site.services.exit
+        self._exchange = exchange
+        text = "Whether the loop plugin has seen its own probe come back, by zone."
+        self._detected = site.metrics.gauge("waypost_loop_detected", text, ("zone",)).labels(
+            names.to_text(site.zones[0])
+        )
+        self._detected.set(0)
+        self._probe = b""
+        self._seen = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def serve(self, request: Request) -> Outcome:
+        """Pass everything on, but the probe that has come round too often."""
+        query = request.query
+        if query.qtype != consts.TYPE_HINFO or query.name != self._probe or not self._probe:
+            return self.next.serve(request)
+        self._seen += 1
+        if self._seen <= _HARMLESS:
+            return self.next.serve(request)
+        self._report(request)
+        return failure(consts.SERVFAIL, "loop detected")
+
+    def _report(self, request: Request) -> None:
+        probe, self._probe = names.to_text(self._probe), b""
+        host, port = request.client[0], request.client[1]
+        client = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        zone = names.to_text(self._target.zone) if self._target is not None else "."
+        to = self._target.text if self._target is not None else ""
+        text = f'Loop ({client} -> {to}) detected for zone "{zone}", see {_HELP}. Query: "HINFO {probe}"'
+        self._detected.set(1)
+        if self._degrade:
+            self._log.error(text)
+            return
+        self._log.fatal(text)
+        self._exit(1)
+
+    def start(self) -> None:
+        """Begin to probe, beside the event loop's other work."""
+        if self._target is not None:
+            self._task = asyncio.get_running_loop().create_task(self.probe(self._target))
+
+    async def stop(self) -> None:
+        """End probing."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def probe(self, target: Target) -> None:
+        """Ask until there is any reply, at most for 30 s."""
+        deadline = asyncio.get_running_loop().time() + _PROBING
+        tries = 0
+        try:
+            while True:
+                self._probe, self._seen = _random_name(target.zone), 0
+                query = make_query(secrets.randbits(16), consts.RD, self._probe, consts.TYPE_HINFO)
+                try:
+                    await self._exchange(query, target.hosts[tries % len(target.hosts)], target.port)
+                    return
+                except OSError:  # a TimeoutError is one too
+                    tries += 1
+                if asyncio.get_running_loop().time() >= deadline:
+                    return
+                self._probe = b""
+                await asyncio.sleep(_PAUSE)
+        finally:
+            self._probe = b""
+
+
+def _target(site: Site) -> Target | None:
+    """The first plain DNS address of the block; None if it has none, for only UDP is probed."""
+    host = site.bind[0] if site.bind else ""
+    for address, zone in zip(site.addresses, site.zones, strict=True):
+        if address.scheme == "dns":
+            if len(zone) + _LABELS_SIZE > names.MAX_NAME:
+                raise CorefileError.unlocated(f'zone "{address.zone}" leaves no room for a probe')
+            text = f"[{host}]:{address.port}" if ":" in host else f"{host}:{address.port}"
+            return Target(zone, _WILDCARDS.get(host, (host,)), int(address.port), text)
+    return None
+
+
+def _random_name(zone: bytes) -> bytes:
+    """Two labels of 62 random bits each below `zone`."""
+    labels = [str(secrets.randbelow(_GUESSES)).encode() for _ in range(2)]
+    return names.join(names.from_labels(labels)[:-1], zone)
+
+
+async def exchange(query: bytes, host: str, port: int) -> None:
+    """One question and its reply over UDP. Raises OSError; TimeoutError after 2 s."""
+    events = asyncio.get_running_loop()
+    answered: asyncio.Future[None] = events.create_future()
+    transport, _ = await events.create_datagram_endpoint(lambda: _Answer(query[:2], answered), remote_addr=(host, port))
+    try:
+        transport.sendto(query)
+        async with asyncio.timeout(_PATIENCE):
+            await answered
+    finally:
+        transport.close()
+
+
+class _Answer(asyncio.DatagramProtocol):
+    """Waits for a packet with the query's id."""
+
+    def __init__(self, message_id: bytes, answered: asyncio.Future[None]) -> None:
+        self._id = message_id
+        self._answered = answered
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        if data[:2] == self._id and not self._answered.done():
+            self._answered.set_result(None)
+
+    def error_received(self, exc: Exception) -> None:
+        if not self._answered.done():
+            self._answered.set_exception(exc)
