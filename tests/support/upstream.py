@@ -10,7 +10,7 @@ import contextlib
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,9 +75,7 @@ def reply(asked: Asked, *records: str, rcode: str = "NOERROR", tc: bool = False)
         made.flags |= dns.flags.TC
     for record in records:
         owner, ttl, rdclass, rdtype, rdata = record.split(None, 4)
-        made.answer.append(
-            dns.rrset.from_text(asked.name if owner == "@" else owner, int(ttl), rdclass, rdtype, rdata)
-        )
+        made.answer.append(dns.rrset.from_text(asked.name if owner == "@" else owner, int(ttl), rdclass, rdtype, rdata))
     return made
 
 
@@ -245,8 +243,15 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-def free_port() -> int:
-    """A port of loopback where nobody listens."""
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port of loopback where nobody listens, held so that nobody else takes it meanwhile."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
         sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+        yield int(sock.getsockname()[1])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something is so; the test's time limit ends a vain wait."""
+    while not condition():  # noqa: ASYNC110 - what is watched announces nothing
+        await asyncio.sleep(0.001)

@@ -99,11 +99,12 @@ def _rflags(request: Request, sent: Reply) -> str:
 
 
 _flag_texts: Final = lru_cache(maxsize=256)(consts.flag_texts)
+_name_text: Final = lru_cache(maxsize=1024)(names.to_text)
 
 _FIELDS: Final[dict[str, Field]] = {
     "type": lambda request, sent, seconds: consts.type_text(request.query.qtype),
     "class": lambda request, sent, seconds: consts.class_text(request.query.qclass),
-    "name": lambda request, sent, seconds: names.to_text(request.query.name),
+    "name": lambda request, sent, seconds: _name_text(request.query.name),
     "proto": lambda request, sent, seconds: request.protocol,
     "remote": lambda request, sent, seconds: _bracketed(request.client_ip),
     "local": lambda request, sent, seconds: _bracketed(request.local_ip),

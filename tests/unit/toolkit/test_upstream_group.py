@@ -8,7 +8,7 @@ import random
 import pytest
 
 from support.chain import make_wire
-from support.upstream import ScriptedUpstream, free_port, good, rcode, silent, slow, truncating
+from support.upstream import ScriptedUpstream, good, rcode, silent, slow, truncating, until
 from waypost.metrics.registry import Counter, Registry
 from waypost.toolkit.exchange import ExchangeSettings, Transport
 from waypost.toolkit.upstream_address import UpstreamAddress
@@ -27,9 +27,7 @@ def group_of(*ports: int, registry: Registry | None = None, health: HealthSettin
     metrics = ProxyMetrics(registry or Registry(), "forward")
 
     def make(address: UpstreamAddress) -> Upstream:
-        return Upstream(
-            address, None, ExchangeSettings(0.2), health or HealthSettings(), metrics.for_upstream(address)
-        )
+        return Upstream(address, None, ExchangeSettings(0.2), health or HealthSettings(), metrics.for_upstream(address))
 
     return UpstreamGroup(make, [UpstreamAddress("127.0.0.1", port) for port in ports])
 
@@ -69,8 +67,7 @@ async def test_probe_over_the_queries_protocol(stream: bool) -> None:
         with pytest.raises(UpstreamError):
             await group.members[0].ask(QUERY, UDP)
         upstream.behaviour = rcode("REFUSED")
-        while upstream.count() < 2:
-            await asyncio.sleep(0)
+        await until(lambda: upstream.count() >= 2)
         probe = upstream.seen[1]
         assert (probe.message.question[0].to_text(), probe.proto) == (". IN NS", "tcp" if stream else "udp")
         await group.close()
@@ -78,19 +75,17 @@ async def test_probe_over_the_queries_protocol(stream: bool) -> None:
 
 async def test_failing_query_starts_probes_and_they_end() -> None:
     registry = Registry()
-    port = free_port()
+    server = ScriptedUpstream()
+    async with server:
+        port = server.port
     group = group_of(port, registry=registry, health=HealthSettings(max_fails=1, interval=0.1, steady=True))
     upstream = group.members[0]
     with pytest.raises(UpstreamError):
         await upstream.ask(QUERY, UDP)
-    while not upstream.health.down:
-        await asyncio.sleep(0.01)
+    await until(lambda: upstream.health.down)
     assert cells(registry, "coredns_proxy_healthcheck_failures_total") == {("forward", f"127.0.0.1:{port}"): 2}
-    server = ScriptedUpstream()
-    server.port = port
     async with server:
-        while upstream.health.down:
-            await asyncio.sleep(0.01)
+        await until(lambda: not upstream.health.down)
         assert (await upstream.ask(QUERY, UDP)).answer
     await group.close()
 
@@ -110,8 +105,7 @@ async def test_close_lets_queries_end() -> None:
         group = group_of(upstream.port)
         selection = Selection(group, "random", SelectionLimits(), Counter(), rng=random.Random(1))
         asking = asyncio.create_task(selection.ask(QUERY, UDP))
-        while not upstream.count():
-            await asyncio.sleep(0)
+        await until(lambda: upstream.count() > 0)
         closing = asyncio.create_task(group.close())
         await asyncio.sleep(0)
         assert not closing.done()
@@ -126,8 +120,7 @@ async def test_replace_keeps_what_stays() -> None:
         group = group_of(stays.port, goes.port)
         kept = group.members[0]
         asking = asyncio.create_task(group.members[1].ask(QUERY, UDP))
-        while not goes.count():
-            await asyncio.sleep(0)
+        await until(lambda: goes.count() > 0)
         group.replace([UpstreamAddress("127.0.0.1", comes.port), kept.address])
         assert group.members[1] is kept
         assert (await group.members[0].ask(QUERY, UDP)).answer
@@ -147,7 +140,7 @@ async def test_follow_runs_once_and_ends_with_the_group() -> None:
         finally:
             ended.append(1)
 
-    group = group_of(free_port())
+    group = group_of(53)
     group.follow(watch)
     group.follow(watch)
     await asyncio.sleep(0)

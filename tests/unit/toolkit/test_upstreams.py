@@ -137,7 +137,7 @@ async def test_rcode_is_an_answer() -> None:
 
 async def test_two_passes_then_the_last_error() -> None:
     scene = Scene(REFUSED, UpstreamError("last"))
-    with pytest.raises(UpstreamError, match="^last$"):
+    with pytest.raises(UpstreamError, match=r"^last$"):
         await scene.ask()
     assert scene.asked == [2, 2]
 
@@ -192,14 +192,14 @@ async def test_all_down_and_really_dead() -> None:
 async def test_all_down_with_failfast() -> None:
     scene = Scene(0, 0, limits=SelectionLimits(fail_fast=True))
     scene.down("a", "b")
-    with pytest.raises(UpstreamError, match="^no healthy proxies$"):
+    with pytest.raises(UpstreamError, match=r"^no healthy proxies$"):
         await scene.ask()
     assert scene.asked == [0, 0]
     assert scene.broken.value == 1
 
 
 async def test_no_upstreams_at_all() -> None:
-    with pytest.raises(UpstreamError, match="^no healthy proxies$"):
+    with pytest.raises(UpstreamError, match=r"^no healthy proxies$"):
         await Scene().ask()
 
 

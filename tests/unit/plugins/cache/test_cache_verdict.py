@@ -73,9 +73,7 @@ def test_a_cap_above_an_hour_holds() -> None:
 
 def test_ttl_0_is_not_kept_when_the_minimum_allows_it() -> None:
     request = request_with()
-    verdict = judge(
-        request.query, reply(request, "@ 0 IN A 192.0.2.1"), config("cache {\nsuccess 1000 60 0\n}"), WALL
-    )
+    verdict = judge(request.query, reply(request, "@ 0 IN A 192.0.2.1"), config("cache {\nsuccess 1000 60 0\n}"), WALL)
     assert (verdict.ttl, verdict.lifetime, verdict.usable) == (0, 0, True)
 
 

@@ -17,7 +17,7 @@ EVERYWHERE = ZoneList(frozenset((names.ROOT,)))
         ("hosts", Config()),
         ("hosts {\n}", Config()),
         ("hosts h a.org b.org", Config("h", ("a.org", "b.org"))),
-        ("hosts {\n 10.0.0.1 a.org b.org\n notanip x\n foo\n}", Config(inline=("10.0.0.1 a.org b.org", "notanip x", "foo"))),
+        ("hosts {\n 10.0.0.1 a.org b\n notanip x\n foo\n}", Config(inline=("10.0.0.1 a.org b", "notanip x", "foo"))),
         ("hosts {\n ttl 65535\n no_reverse yes\n reload 1500ms\n}", Config(ttl=65535, reverse=False, reload=1.5)),
         ("hosts {\n reload 0\n fallthrough\n ttl 5\n}", Config(reload=0.0, fall=EVERYWHERE, ttl=5)),
         ("hosts {\n fallthrough\n fallthrough_unsupported\n}", Config(fall=EVERYWHERE, fall_unsupported=True)),

@@ -86,14 +86,40 @@ def test_metrics_say_how_much_and_of_when(source: Source) -> None:
     assert modified.value == source.time
 
 
-async def test_following_reads_until_stopped(source: Source) -> None:
-    source.file.follow(0.001)
+class Gate:
+    """Stands for `asyncio.sleep`: each round waits to be let through."""
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+        self.reached = asyncio.Event()
+        self.open = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.reached.set()
+        await self.open.wait()
+        self.open.clear()
+
+    async def round(self) -> None:
+        """Let one round run, from one wait to the next."""
+        await self.reached.wait()
+        self.reached.clear()
+        self.open.set()
+        await self.reached.wait()
+
+
+async def test_following_reads_each_round_until_stopped(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate()
+    monkeypatch.setattr(asyncio, "sleep", gate.sleep)
+    source.file.follow(5.0)
     source.write("10.0.0.1 a.org\n")
-    async with asyncio.timeout(20):
-        while not source.knows("a.org"):
-            await asyncio.sleep(0.001)
+    assert not source.knows("a.org")
+    await gate.round()
+    assert source.knows("a.org")
+    await gate.round()
+    assert set(gate.waited) == {5.0}
+    task = source.file._task
     await source.file.stop()
-    source.write("10.0.0.1 b.org\n")
-    await asyncio.sleep(0.01)
-    assert not source.knows("b.org")
+    assert task is not None
+    assert task.cancelled()
     await source.file.stop()
