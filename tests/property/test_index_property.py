@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from support.objects import endpoint, endpoint_slice, make_index, namespace, pod, service
 from waypost.cluster.index import Index
+from waypost.wire import addr
 
 addresses = st.sampled_from([f"10.0.0.{n}" for n in range(4)] + ["fd00::1"])
 small = st.sampled_from(["a", "b"])
@@ -36,8 +37,6 @@ def identity(item: object) -> tuple[str, str, str]:
 
 def state(index: Index) -> tuple[object, ...]:
     every = [f"10.0.0.{n}" for n in range(4)] + ["fd00::1"]
-    from waypost.wire import addr
-
     packed = [addr.pack(text) or b"" for text in every]
     return (
         index.services,

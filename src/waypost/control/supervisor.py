@@ -122,12 +122,13 @@ class Supervisor:
         try:
             corefile, digest = self.read()
         except CorefileError as exc:
+            self.count_failure()
             self.log.error(f"SIGUSR1: loading updated Caddyfile: {exc}")
             return
         try:
             await self.reload(corefile, digest)
         except Exception as exc:
-            self._failed.inc()
+            self.count_failure()
             self.log.error(f"SIGUSR1: starting with listener file descriptors: {exc}")
 
     async def reload_by_change(self, corefile: Corefile, digest: str) -> bool:
@@ -135,7 +136,7 @@ class Supervisor:
         try:
             await self.reload(corefile, digest)
         except Exception as exc:
-            self._failed.inc()
+            self.count_failure()
             self.log.for_plugin("reload").error(f"Corefile changed but reload failed: {exc}")
             self._version.family.clear()
             self._version.labels("sha512", self.instance.digest if self.instance else "").set(1)
@@ -143,6 +144,10 @@ class Supervisor:
         self._version.family.clear()
         self._version.labels("sha512", digest).set(1)
         return True
+
+    def count_failure(self) -> None:
+        """A new configuration could not be loaded."""
+        self._failed.inc()
 
     async def stop(self, *, graceful: bool) -> None:
         """The last hooks while DNS is served, then (graceful) every query that arrived is answered."""

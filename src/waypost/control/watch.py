@@ -15,6 +15,7 @@ async def watch_configuration(supervisor: Supervisor) -> None:
     """Run until cancelled. A configuration without `reload` is not watched."""
     log = supervisor.log.for_plugin("reload")
     tried = supervisor.instance.digest if supervisor.instance else ""
+    complaint = ""
     while True:
         instance = supervisor.instance
         if instance is None or instance.reload_every is None:
@@ -29,7 +30,11 @@ async def watch_configuration(supervisor: Supervisor) -> None:
             corefile, digest = await asyncio.to_thread(supervisor.read)
         except CorefileError as exc:
             log.warning(f"Corefile parse failed: {exc}")
+            if str(exc) != complaint:  # said at every look, counted once
+                complaint = str(exc)
+                supervisor.count_failure()
             continue
+        complaint = ""
         if digest not in (instance.digest, tried):
             tried = digest
             await supervisor.reload_by_change(corefile, digest)

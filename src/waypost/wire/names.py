@@ -15,6 +15,7 @@ MAX_LABEL = 63
 
 # Presentation form escapes these (RFC 1035 section 5.1, and what zone file readers trip over).
 _ESCAPED = frozenset(b".\"\\'();@ ")
+_PLAIN = bytes(byte for byte in range(0x21, 0x7F) if byte not in _ESCAPED)
 
 
 def from_text(text: str) -> bytes:
@@ -51,9 +52,6 @@ def to_text(name: bytes) -> str:
     """Wire form to presentation form with a final dot: `a\\.b.example.org.`, `\\255.org.`."""
     if name == ROOT:
         return "."
-    plain = name[1:-1]
-    if plain.isalnum():  # one label of letters and digits
-        return plain.decode("ascii") + "."
     return "".join(_label_text(label) + "." for label in labels(name))
 
 
@@ -144,7 +142,7 @@ def _split_escaped(raw: bytes) -> list[bytes]:
 
 
 def _label_text(label: bytes) -> str:
-    if label.isalnum():
+    if not label.translate(None, _PLAIN):
         return label.decode("ascii")
     out = []
     for byte in label:

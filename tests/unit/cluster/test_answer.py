@@ -219,11 +219,8 @@ def test_what_an_answer_depends_on_is_named_even_when_there_is_none(index: Index
 def test_a_target_too_long_for_a_name_is_left_out() -> None:
     zone = names.from_text(".".join(["z" * 60] * 3) + ".")
     long = "l" * 63
-    index = make_index(
-        namespace("n"),
-        service(f"n/{long}", "None"),
-        endpoint_slice("n/s", endpoint("10.0.0.1"), of=long, ports=(HTTP,)),
-    )
+    slices = endpoint_slice("n/s", endpoint("10.0.0.1"), of=long, ports=(HTTP,))
+    index = make_index(namespace("n"), service(f"n/{long}", "None"), slices)
     qname = names.from_text(f"{long}.n.svc.")[:-1] + zone
     result = answer(index, Policy(), zone, qname, consts.TYPE_SRV)
     assert result.exists

@@ -142,10 +142,8 @@ def test_slices_are_merged_in_the_order_of_their_names() -> None:
 
 
 def test_pod_names_as_labels() -> None:
-    index = make_index(
-        endpoint_slice("a/s", endpoint("10.0.0.1", pod="Web-0"), endpoint("10.0.0.2", pod="p" * 64), of="w"),
-        pod_names=True,
-    )
+    endpoints = (endpoint("10.0.0.1", pod="Web-0"), endpoint("10.0.0.2", pod="p" * 64))
+    index = make_index(endpoint_slice("a/s", *endpoints, of="w"), pod_names=True)
     assert names(index, "10.0.0.1") == [b"\x05web-0\x01w\x01a\x03svc"]
     assert names(index, "10.0.0.2") == [b"\x0810-0-0-2\x01w\x01a\x03svc"]
 

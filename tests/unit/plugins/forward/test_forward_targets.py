@@ -84,6 +84,14 @@ class FakeGroup:
         self.members = self._members(addresses)
 
 
+def put(path: Path, content: str | None, modified: int) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+        os.utime(path, ns=(modified, modified))
+
+
 async def follow(path: Path, group: FakeGroup, *contents: str | None) -> list[str]:
     """Follow a file through these contents, one a poll; gives the log lines."""
     stream = io.StringIO()
@@ -93,12 +101,7 @@ async def follow(path: Path, group: FakeGroup, *contents: str | None) -> list[st
         step = next(script, None)
         if step is None:
             raise asyncio.CancelledError
-        number, content = step
-        if content is None:
-            path.unlink()
-        else:
-            path.write_text(content)
-            os.utime(path, ns=(number, number))
+        put(path, step[1], step[0])
 
     with pytest.raises(asyncio.CancelledError):
         await follow_files([str(path)], cast(Any, group), lambda address: address, Log(stream), next_content)
