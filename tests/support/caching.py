@@ -25,6 +25,7 @@ from waypost.wire import consts, fit, message
 from waypost.wire.record import Record, Records
 from waypost.wire.reply import Reply
 
+Answer = Callable[[Request], Reply]
 SOA = "example.org. {ttl} IN SOA ns.example.org. admin.example.org. 1 7200 3600 86400 {minimum}"
 SERVER = "dns://:53"
 
@@ -49,7 +50,7 @@ class Source:
     next: Handler
 
     def __init__(self) -> None:
-        self.answer: Callable[[Request], Reply] = lambda request: positive(request)
+        self.answer: Answer = positive
         self.later = False
         self.seen: list[Request] = []
         self._gate = asyncio.Event()

@@ -144,6 +144,8 @@ class StreamConnection(asyncio.Protocol):
             error = failed_handshake(str(self._address), exc)
         except OSError as exc:
             error = connecting("tcp", str(self._address), exc)
+        except ValueError as exc:  # a server name that cannot be one
+            error = UpstreamError(f"tls: {self._address}: {exc}")
         self._dialling = None
         if error is not None:
             self.close(error)

@@ -272,6 +272,15 @@ async def test_tls_wrong_name() -> None:
         pool.close()
 
 
+@pytest.mark.parametrize("name", [".example", "x" * 64 + ".example"])
+async def test_tls_impossible_name(name: str) -> None:
+    async with ScriptedUpstream(tls=server_context()) as upstream:
+        pool = pool_to(upstream.port, tls=client_context(KEYS / "ca.pem"), server_name=name)
+        with pytest.raises(UpstreamError, match=r"^tls: "):
+            await ask(pool)
+        pool.close()
+
+
 async def test_tls_unknown_authority() -> None:
     async with ScriptedUpstream(tls=server_context()) as upstream:
         pool = pool_to(upstream.port, tls=client_context(None))

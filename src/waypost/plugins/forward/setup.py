@@ -59,7 +59,7 @@ def _add(config: Config, site: Site) -> None:
         steady=config.failfast,
     )
     files = tuple(site.path(name) for name in config.tls)
-    tls = _client_context(files)
+    tls = _client_context(files) if files or any(address.tls for address in targets.addresses) else None
     proxy_metrics = ProxyMetrics(site.metrics, "forward")
 
     def prepare(address: UpstreamAddress) -> UpstreamAddress:

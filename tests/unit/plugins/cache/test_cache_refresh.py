@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from support.caching import Rig, address_of, nxdomain, positive, reply, request_with, servfail, ttls
+from support.caching import Answer, Rig, address_of, nxdomain, positive, reply, request_with, servfail, ttls
 from waypost.dispatch.request import Request
+from waypost.plugins.cache import refresh
 from waypost.wire import consts
 from waypost.wire.reply import DROP, Reply, failure
 
@@ -51,9 +52,9 @@ class TestImmediate:
         assert rig.metric("coredns_cache_prefetch_total") == 1
 
     @pytest.mark.parametrize("useless", USELESS)
-    def test_a_failed_refresh_changes_nothing(self, useless: object) -> None:
+    def test_a_failed_refresh_changes_nothing(self, useless: Answer) -> None:
         rig = stale_rig()
-        rig.source.answer = useless  # type: ignore[assignment]
+        rig.source.answer = useless
         for _ in range(3):
             assert address_of(rig.ask()) == "192.0.2.1"
         rig.source.answer = second
@@ -93,9 +94,9 @@ class TestImmediate:
             lambda request: reply(request, "@ 5 IN CNAME gone.example.org.", rcode=consts.NXDOMAIN),
         ],
     )
-    def test_an_answer_that_is_not_kept_still_ends_the_old_one(self, uncacheable: object) -> None:
+    def test_an_answer_that_is_not_kept_still_ends_the_old_one(self, uncacheable: Answer) -> None:
         rig = stale_rig()
-        rig.source.answer = uncacheable  # type: ignore[assignment]
+        rig.source.answer = uncacheable
         rig.ask()
         before = rig.asked
         assert address_or_none(rig.ask()) is None
@@ -108,9 +109,9 @@ class TestImmediate:
             lambda request: positive(request, address="192.0.2.9").replace(question=b"\x01x\x00\x00\x01\x00\x01"),
         ],
     )
-    def test_truncated_and_mismatched_replies_replace_nothing(self, unfit: object) -> None:
+    def test_truncated_and_mismatched_replies_replace_nothing(self, unfit: Answer) -> None:
         rig = stale_rig()
-        rig.source.answer = unfit  # type: ignore[assignment]
+        rig.source.answer = unfit
         rig.ask()
         assert address_of(rig.ask()) == "192.0.2.1"
 
@@ -138,14 +139,21 @@ class TestImmediate:
         for _ in range(5):
             assert address_of(rig.ask(do=True)) == "192.0.2.1"
         await settle()
-        (refresh,) = rig.source.seen[2:]
-        assert refresh.query.do
-        assert not refresh.datagram
+        (child,) = rig.source.seen[2:]
+        assert child.query.do
+        assert not child.datagram
         rig.source.release()
         await settle()
         assert address_of(rig.ask(do=True)) == "192.0.2.2"
         assert address_of(rig.ask()) == "192.0.2.1"  # without DO it is another entry
         await rig.cache.close()
+
+    async def test_a_source_that_never_answers_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(refresh, "_REFRESH_SECONDS", 0.001)
+        rig = stale_rig("cache 60 {\nserve_stale 1h verify\n}")
+        rig.source.later = True
+        assert address_of(await rig.ask_later()) == "192.0.2.1"
+        assert "refresh failed: TimeoutError" in rig.process.lines[-1]
 
     async def test_refreshes_end_when_the_cache_stops(self) -> None:
         rig = stale_rig()
@@ -177,9 +185,9 @@ class TestVerify:
 
     @pytest.mark.parametrize("later", [False, True])
     @pytest.mark.parametrize("useless", USELESS)
-    async def test_else_the_old_one(self, useless: object, later: bool) -> None:
+    async def test_else_the_old_one(self, useless: Answer, later: bool) -> None:
         rig = stale_rig(VERIFY)
-        rig.source.later, rig.source.answer = later, useless  # type: ignore[assignment]
+        rig.source.later, rig.source.answer = later, useless
         for _ in range(2):
             assert address_of(await answered(rig)) == "192.0.2.1"
         assert rig.asked == 3
@@ -259,9 +267,9 @@ class TestPreferPositive:
 
     @pytest.mark.parametrize("mode", ["immediate", "verify"])
     @pytest.mark.parametrize("denial", [nxdomain, lambda request: reply(request)])
-    def test_an_answer_outlives_denials_within_the_window(self, mode: str, denial: object) -> None:
+    def test_an_answer_outlives_denials_within_the_window(self, mode: str, denial: Answer) -> None:
         rig = stale_rig(self.TEXT.replace("MODE", mode))
-        rig.source.answer = denial  # type: ignore[assignment]
+        rig.source.answer = denial
         for _ in range(3):
             assert address_of(rig.ask()) == "192.0.2.1"
         asked = rig.asked
@@ -350,11 +358,11 @@ class TestPrefetch:
         request = request_with()
         request.trace, request.metadata = [], {"other": lambda: "x"}
         rig.cache.serve(request)
-        refresh = rig.source.seen[1]
-        assert refresh is not request
-        assert refresh.trace is None
-        assert refresh.metadata is not request.metadata
-        assert set(refresh.metadata or ()) == {"other"}
+        child = rig.source.seen[1]
+        assert child is not request
+        assert child.trace is None
+        assert child.metadata is not request.metadata
+        assert set(child.metadata or ()) == {"other"}
 
 
 def address_or_none(answer: Reply) -> str | None:

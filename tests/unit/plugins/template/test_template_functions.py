@@ -16,7 +16,8 @@ def test_numbers(text: str, base: int, bits: int, expected: int) -> None:
     ("text", "base", "bits", "why"),
     [("256", 10, 8, "value out of range"), ("xx", 10, 8, "invalid syntax"), ("", 10, 8, "invalid syntax"),
      ("-1", 10, 8, "invalid syntax"), ("1_0", 10, 8, "invalid syntax"), ("9" * 5000, 10, 64, "value out of range"),
-     ("1", 1, 8, "invalid base 1"), ("1", 10, 65, "invalid bit size 65"), ("18446744073709551616", 10, 0, "value out of range")],
+     ("1", 1, 8, "invalid base 1"), ("1", 10, 65, "invalid bit size 65"),
+     ("18446744073709551616", 10, 0, "value out of range")],
 )  # fmt: skip
 def test_refused_numbers(text: str, base: int, bits: int, why: str) -> None:
     with pytest.raises(ValueError) as caught:

@@ -132,11 +132,11 @@ async def test_an_extended_error_makes_an_opt_even_without_edns() -> None:
     ("answer", "error", "metric"),
     [
         ("{{ .Nothing }} 60 IN A 192.0.2.1",
-         'template: answer:1:3: executing "answer" at <.Nothing>: '
-         "can't evaluate field Nothing in type *template.templateData", "coredns_template_template_failures_total"),
+         ('template: answer:1:3: executing "answer" at <.Nothing>: '
+          "can't evaluate field Nothing in type *template.templateData"), "coredns_template_template_failures_total"),
         ("{{ parseInt .Name 10 8 }}",
-         'template: answer:1:3: executing "answer" at <parseInt .Name 10 8>: error calling parseInt: '
-         'strconv.ParseUint: parsing "x.org.": invalid syntax', "coredns_template_template_failures_total"),
+         ('template: answer:1:3: executing "answer" at <parseInt .Name 10 8>: error calling parseInt: '
+          'strconv.ParseUint: parsing "x.org.": invalid syntax'), "coredns_template_template_failures_total"),
         ("this is not a record", "dns: neither TTL, class nor type: 'is'", "coredns_template_rr_failures_total"),
     ],
 )  # fmt: skip
