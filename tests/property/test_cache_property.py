@@ -157,8 +157,6 @@ class Check:
 SAY = st.tuples(
     st.just("say"), st.sampled_from(KINDS), st.sampled_from((0, 3, 12, 40, 500)), st.booleans(), st.booleans()
 )
-    st.just("say"), st.sampled_from(KINDS), st.sampled_from((0, 3, 12, 40, 500)), st.booleans(), st.booleans()
-)
 WAIT = st.tuples(st.just("wait"), st.sampled_from((0.0, 0.5, 1.0, 4.0, 7.3, 20.0, 39.9, 60.0, 200.0)))
 NAMES = st.sampled_from(("a.example.org.", "A.example.org.", "b.example.org."))
 ASK = st.tuples(

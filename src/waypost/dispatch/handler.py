@@ -8,12 +8,12 @@ Plugins find each other through the Protocols below, never by import.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from waypost.dispatch.request import Request
 from waypost.wire import consts
-from waypost.wire.record import Records
+from waypost.wire.record import Record
 from waypost.wire.reply import Reply, failure
 
 Outcome: TypeAlias = Reply | Awaitable[Reply]
@@ -94,8 +94,11 @@ class Metadata(Protocol):
 class Transferer(Protocol):
     """A plugin that can hand out a whole zone."""
 
-    def transfer(self, zone: bytes, serial: int) -> AsyncIterator[Records] | None:
-        """Batches of records, SOA first and last; a lone SOA if `serial` (0 for AXFR) is current; None: not my zone."""
+    def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
+        """Every record of exactly this zone (lower case), SOA first and last; None: not a zone of mine.
+
+        `serial` is the one an IXFR client has (None: AXFR): if it is current the SOA alone is given.
+        """
         ...
 
 

@@ -24,8 +24,10 @@ from waypost.wire.fit import bad_version, pack, reply_size
 from waypost.wire.query import Query, parse_query
 from waypost.wire.reply import Reply, copied_flags, failure
 
-Answer = bytes | None | Awaitable[bytes | None]
-"""What to send: bytes, nothing, or either of them later."""
+Messages = bytes | tuple[bytes, ...] | None
+"""What to send: one message, several (zone transfers over a stream), or nothing."""
+Answer = Messages | Awaitable[Messages]
+"""The same, now or later."""
 
 # The server writes these itself when no plugin wrote a message; any other rcode without a message is silence.
 _SERVER_WRITTEN = frozenset((consts.FORMERR, consts.SERVFAIL, consts.NOTIMP, consts.REFUSED))
@@ -114,21 +116,25 @@ class Server:
             return _looked_up(child.query, outcome)
         return _looked_up_later(child.query, outcome)
 
-    def _finish(self, request: Request, reply: Reply) -> bytes | None:
+    def _finish(self, request: Request, reply: Reply) -> Messages:
         if not reply.written:
             if reply.rcode not in _SERVER_WRITTEN:
                 return None
             reply = _written_by_server(request.query, reply.rcode)
-        return pack(request.query, reply, datagram=request.datagram, v6=request.datagram and request.is_v6)
+        datagram = request.datagram
+        first = pack(request.query, reply, datagram=datagram, v6=datagram and request.is_v6)
+        if not reply.more or datagram:
+            return first
+        return (first, *(pack(request.query, further, datagram=False) for further in reply.more))
 
-    async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> bytes | None:
+    async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> Messages:
         try:
             reply = await waiting
         except Exception as exc:
             reply = self._recover(request, exc)
         return self._finish(request, reply)
 
-    def _refuse(self, request: Request) -> bytes | None:
+    def _refuse(self, request: Request) -> Messages:
         reply = _written_by_server(request.query, consts.REFUSED)
         self._count_dropped(request, reply)
         return self._finish(request, reply)

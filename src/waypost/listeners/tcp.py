@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Server
+from waypost.dispatch.serve import Messages, Server
 from waypost.dispatch.timeouts import Timeouts
 from waypost.metrics.registry import Registry
 
@@ -175,10 +175,10 @@ class TcpConnection(asyncio.Protocol):
         out: list[bytes] = []
         while self._pending and self._task is None and self._writable:
             answer = server.serve(self._pending.popleft(), self._client, False, self._local)
-            if isinstance(answer, bytes):
-                out += (len(answer).to_bytes(2, "big"), answer)
-                self._queries += 1
-            elif answer is not None:
+            if answer is None or isinstance(answer, bytes | tuple):
+                out.append(framed(answer))
+                self._queries += answer is not None
+            else:
                 self._wait(server, answer)
             if self._listener.timeouts.max_queries > 0 and self._queries >= self._listener.timeouts.max_queries:
                 self._pending.clear()
@@ -198,16 +198,16 @@ class TcpConnection(asyncio.Protocol):
             elif self._queries:
                 self._rest(self._listener.timeouts.idle)
 
-    def _wait(self, server: Server, answer: Awaitable[bytes | None]) -> None:
+    def _wait(self, server: Server, answer: Awaitable[Messages]) -> None:
         self._task = asyncio.get_running_loop().create_task(self._write_later(answer))
         server.pending.add(self._task)
         self._task.add_done_callback(server.pending.discard)
 
-    async def _write_later(self, waiting: Awaitable[bytes | None]) -> None:
+    async def _write_later(self, waiting: Awaitable[Messages]) -> None:
         try:
             answer = await waiting
             if answer is not None and self._transport is not None:
-                self._transport.write(len(answer).to_bytes(2, "big") + answer)
+                self._transport.write(framed(answer))
                 self._queries += 1
         finally:
             self._task = None
@@ -233,3 +233,10 @@ class TcpConnection(asyncio.Protocol):
             self._transport.close()
             return
         self._timer = loop.call_later(limit if busy else left, self._check)
+
+
+def framed(answer: Messages) -> bytes:
+    """Messages with their two-byte lengths (RFC 1035 section 4.2.2)."""
+    if isinstance(answer, bytes):
+        return len(answer).to_bytes(2, "big") + answer
+    return b"".join(len(message).to_bytes(2, "big") + message for message in answer or ())

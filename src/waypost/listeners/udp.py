@@ -13,7 +13,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Server
+from waypost.dispatch.serve import Messages, Server
 from waypost.metrics.registry import Counter, Registry
 
 _DRAIN = 32
@@ -111,9 +111,9 @@ class UdpListener:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
-    async def _send_later(self, waiting: Awaitable[bytes | None], client: Address, control: _Control | None) -> None:
+    async def _send_later(self, waiting: Awaitable[Messages], client: Address, control: _Control | None) -> None:
         answer = await waiting
-        if answer is None:
+        if not isinstance(answer, bytes):
             return
         try:
             if control is None:

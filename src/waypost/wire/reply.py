@@ -25,6 +25,7 @@ class _Fields(TypedDict, total=False):
     error: str
     written: bool
     depends: tuple[bytes, ...]
+    more: tuple[Reply, ...]
 
 
 class Reply:
@@ -33,7 +34,8 @@ class Reply:
     `flags` are header bits without QR, opcode and rcode (they include RD and CD). `opt` is an OPT that a plugin or an
     upstream made; the client's own is echoed without it. `question` replaces the question as sent unless it is empty.
     `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
-    `depends` are keys of live data that made the answer: a cache drops it when one of them changes.
+    `depends` are keys of live data that made the answer: a cache drops it when one of them changes. `more` are further
+    messages of the same answer (zone transfers); only stream transports can carry them.
     """
 
     __slots__ = (
@@ -44,6 +46,7 @@ class Reply:
         "depends",
         "error",
         "flags",
+        "more",
         "opt",
         "question",
         "rcode",
@@ -62,6 +65,7 @@ class Reply:
         error: str = "",
         written: bool = True,
         depends: tuple[bytes, ...] = (),
+        more: tuple[Reply, ...] = (),
     ) -> None:
         self.rcode = rcode
         self.flags = flags
@@ -73,6 +77,7 @@ class Reply:
         self.error = error
         self.written = written
         self.depends = depends
+        self.more = more
         self._size = -1
 
     @property
@@ -100,6 +105,7 @@ class Reply:
             "error": self.error,
             "written": self.written,
             "depends": self.depends,
+            "more": self.more,
         }
         fields.update(changes)
         return Reply(**fields)

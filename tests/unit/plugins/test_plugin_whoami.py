@@ -20,8 +20,8 @@ async def test_ipv6_and_streams() -> None:
 
 
 async def test_the_class_is_the_question_s() -> None:
-    reply = await block(setup, "whoami").ask("example.org.", "TXT", qclass="CH")
-    assert {rrset.rdclass for rrset in reply.additional} == {3}
+    reply = await block(setup, "whoami").reply("example.org.", "TXT", qclass="CH")
+    assert {record.rclass for record in reply.additional} == {3}
 
 
 def test_arguments_are_refused() -> None:

@@ -51,6 +51,13 @@ class TestImmediate:
         assert rig.metric("coredns_cache_served_stale_total") == 1
         assert rig.metric("coredns_cache_prefetch_total") == 1
 
+    def test_an_entry_is_expired_from_the_end_of_its_ttl_on(self) -> None:
+        rig = stale_rig(past=59.9)
+        assert ttls(rig.ask()) == {1}
+        rig.clock.advance(0.1)
+        assert ttls(rig.ask()) == {0}
+        assert rig.asked == 2
+
     @pytest.mark.parametrize("useless", USELESS)
     def test_a_failed_refresh_changes_nothing(self, useless: Answer) -> None:
         rig = stale_rig()
