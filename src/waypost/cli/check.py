@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("corefile", metavar="COREFILE", help="the file, or stdin")
     parser.add_argument("--port", default="53", help="port of blocks that name none (default: 53)")
     options = parser.parse_args(words)
-    supervisor = Supervisor(Settings(Source(options.corefile), options.port), Log(sys.stderr), lambda code: None)
+    supervisor = Supervisor(Settings(Source.named(options.corefile), options.port), Log(sys.stderr), lambda code: None)
     try:
         corefile, digest = supervisor.read()
         for warning in corefile.warnings:

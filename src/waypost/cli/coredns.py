@@ -104,7 +104,7 @@ def main(words: Sequence[str]) -> int:
 
         print("\n".join(names()), end="\n\n")
         return 0
-    return serve(Settings(Source(flags.conf), port), Process(flags.pidfile, flags.quiet))
+    return serve(Settings(Source.named(flags.conf), port), Process(flags.pidfile, flags.quiet))
 
 
 def port_number(text: str) -> str:

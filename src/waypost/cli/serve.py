@@ -53,7 +53,7 @@ def main(words: Sequence[str]) -> int:
         port = port_number(options.port)
     except OSError:
         parser.error(f"--port: no port is called '{options.port}'")
-    settings = Settings(Source(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
+    settings = Settings(Source.named(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
     process = Process(options.pidfile, options.quiet)
     if options.example:
         settings = replace(

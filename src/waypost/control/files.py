@@ -36,9 +36,18 @@ class OsReader:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the configuration comes from: a path, `stdin`, or (empty) the Corefile of the working directory."""
+    """Where the configuration comes from: a path, or (empty) the Corefile of the working directory.
+
+    `text` is what standard input held: it can be read only once, and a reload takes the same again.
+    """
 
     path: str = ""
+    text: str | None = None
+
+    @classmethod
+    def named(cls, path: str) -> Source:
+        """The source that a command line names; `stdin` is read now."""
+        return cls(path, sys.stdin.buffer.read().decode("utf-8", "replace") if path == STDIN else None)
 
     @property
     def name(self) -> str:
@@ -52,8 +61,8 @@ class Source:
 
         Raises CorefileError when it cannot be read.
         """
-        if self.path == STDIN:
-            return sys.stdin.buffer.read().decode("utf-8", "replace")
+        if self.text is not None:
+            return self.text
         try:
             return OsReader().read(self.path or DEFAULT_NAME)
         except FileNotFoundError as exc:

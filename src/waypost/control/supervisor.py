@@ -12,7 +12,7 @@ import gc
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from waypost.control.build import Listen, build, load_plugin
@@ -59,7 +59,14 @@ class Supervisor:
 
     def read(self) -> tuple[Corefile, str]:
         """Parse the configuration as it is now; gives it with the SHA-512 of its token tree. Raises CorefileError."""
-        return read_corefile(self.settings.source, self.settings.port)
+        return read_corefile(self.settings.source, self.settings.port, ORDER)
+
+    def fingerprint(self) -> str:
+        """The SHA-512 of the configuration's tokens as they are now, whatever directives they name.
+
+        Raises CorefileError when it cannot be parsed at all.
+        """
+        return read_corefile(self.settings.source, self.settings.port, Anything())[1]
 
     def prepare(self, corefile: Corefile, digest: str) -> Instance:
         """Set up a configuration without starting anything. Raises CorefileError."""
@@ -131,9 +138,10 @@ class Supervisor:
             self.count_failure()
             self.log.error(f"SIGUSR1: starting with listener file descriptors: {exc}")
 
-    async def reload_by_change(self, corefile: Corefile, digest: str) -> bool:
+    async def reload_by_change(self) -> bool:
         """The reload plugin saw another token tree. True if it runs now."""
         try:
+            corefile, digest = self.read()
             await self.reload(corefile, digest)
         except Exception as exc:
             self.count_failure()
@@ -162,13 +170,20 @@ class Supervisor:
             self.log.for_plugin("reload").info(f"Running configuration SHA512 = {instance.digest}")
 
 
-def read_corefile(source: Source, port: str) -> tuple[Corefile, str]:
+class Anything:
+    """Contains every directive: whether they exist is asked when a configuration is loaded, not when it is compared."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def read_corefile(source: Source, port: str, known: Container[str]) -> tuple[Corefile, str]:
     """Read and parse a configuration; one without blocks is the built-in one. Raises CorefileError."""
     reader = OsReader()
     text = source.read(port)
-    corefile = parse(text, source.name, env=os.environ, known=ORDER, read=reader)
+    corefile = parse(text, source.name, env=os.environ, known=known, read=reader)
     if not corefile.blocks:
-        corefile = parse(built_in(port), source.name, env=os.environ, known=ORDER, read=reader)
+        corefile = parse(built_in(port), source.name, env=os.environ, known=known, read=reader)
     tree = [
         [list(block.labels), [[directive.name, list(directive.tokens)] for directive in block.directives]]
         for block in corefile.blocks

@@ -27,7 +27,7 @@ async def watch_configuration(supervisor: Supervisor) -> None:
             tried = supervisor.instance.digest if supervisor.instance else ""
             continue
         try:
-            corefile, digest = await asyncio.to_thread(supervisor.read)
+            digest = await asyncio.to_thread(supervisor.fingerprint)
         except CorefileError as exc:
             log.warning(f"Corefile parse failed: {exc}")
             if str(exc) != complaint:  # said at every look, counted once
@@ -37,6 +37,6 @@ async def watch_configuration(supervisor: Supervisor) -> None:
         complaint = ""
         if digest not in (instance.digest, tried):
             tried = digest
-            await supervisor.reload_by_change(corefile, digest)
+            await supervisor.reload_by_change()
         elif digest == instance.digest:
             tried = digest

@@ -12,7 +12,7 @@ the words of a directive mean is its plugin's affair.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Mapping
 
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.imports import Importer, Reader, depth_exceeded
@@ -24,7 +24,7 @@ from waypost.corefile.variables import Variables
 
 
 def parse(
-    text: str, file: str, *, env: Mapping[str, str], known: Collection[str], read: Reader, base: str = ""
+    text: str, file: str, *, env: Mapping[str, str], known: Container[str], read: Reader, base: str = ""
 ) -> Corefile:
     """The server blocks of `text`; none if it holds only comments and snippets.
 
@@ -48,7 +48,7 @@ class Parser:
 
     __slots__ = ("importer", "known", "stream", "variables")
 
-    def __init__(self, stream: TokenStream, importer: Importer, variables: Variables, known: Collection[str]) -> None:
+    def __init__(self, stream: TokenStream, importer: Importer, variables: Variables, known: Container[str]) -> None:
         self.stream = stream
         self.importer = importer
         self.variables = variables

@@ -55,7 +55,7 @@ class Minimal:
 def _shorten(reply: Reply) -> Reply:
     if not reply.written or reply.rcode != consts.NOERROR:
         return reply
-    if any(record.rtype in _NEEDED_IN_AUTHORITY for record in reply.authority):
+    if not reply.answer and any(record.rtype in _NEEDED_IN_AUTHORITY for record in reply.authority):
         return reply
     if not reply.authority and not reply.additional and reply.opt is None:
         return reply

@@ -12,9 +12,9 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
-from waypost.wire import addr, consts
-from waypost.wire.names import ROOT
-from waypost.wire.record import address, srv
+from waypost.wire import addr
+from waypost.wire.names import MAX_NAME, ROOT
+from waypost.wire.record import Records, address, srv
 from waypost.wire.reply import authoritative
 
 
@@ -49,8 +49,8 @@ class Whoami:
         query = request.query
         packed = addr.pack(request.client_ip) or b"\x00" * 4
         label = b"\x04_udp" if request.datagram else b"\x04_tcp"
-        records = (
-            address(query.qname, 0, packed)._replace(rclass=query.qclass),
-            srv(label + query.qname, 0, 0, 0, request.client[1], ROOT)._replace(rclass=query.qclass),
-        )
-        return authoritative(query, additional=records, rcode=consts.NOERROR)
+        records: Records = (address(query.qname, 0, packed)._replace(rclass=query.qclass),)
+        if len(label) + len(query.qname) <= MAX_NAME:
+            port = srv(label + query.qname, 0, 0, 0, request.client[1], ROOT)
+            records += (port._replace(rclass=query.qclass),)
+        return authoritative(query, additional=records)

@@ -45,12 +45,18 @@ class InFlight:
 
     __slots__ = ("_ids", "_loop", "_on_late", "_timeout", "_timer", "waiting")
 
-    def __init__(self, ids: MessageIds, timeout: float, on_late: Callable[[list[Answer]], None]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        ids: MessageIds,
+        timeout: float,
+        on_late: Callable[[list[Answer]], None],
+    ) -> None:
         self.waiting: dict[int, Waiting] = {}
         self._ids = ids
         self._timeout = timeout
         self._on_late = on_late
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, query: Query) -> tuple[int, Answer]:

@@ -50,7 +50,7 @@ class StreamConnection(asyncio.Protocol):
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self.born = self.idle_since = self._heard = self._loop.time()
-        self._flight = InFlight(ids, timeout, self._late)
+        self._flight = InFlight(self._loop, ids, timeout, self._late)
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._opened = asyncio.Event()

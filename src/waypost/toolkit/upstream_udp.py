@@ -114,7 +114,7 @@ class _UdpSocket:
         self._loop = asyncio.get_running_loop()
         self._sock = _connected(owner.address, owner.source)
         self._recv = self._sock.recv
-        self._flight = InFlight(ids, owner.timeout, self._late)
+        self._flight = InFlight(self._loop, ids, owner.timeout, self._late)
         self._retired = False
         self._timer = self._loop.call_later(lifetime, self.retire)
         self._loop.add_reader(self._sock.fileno(), self._readable)

@@ -6,7 +6,6 @@ import http.client
 import socket
 import struct
 import time
-from typing import Any
 
 import dns.edns
 import dns.exception
@@ -162,8 +161,7 @@ def _signature(reply: dns.message.Message, wire: bytes, query: dns.message.Messa
 
 
 def _parse(wire: bytes) -> dns.message.Message:
-    unverified: Any = False
-    return dns.message.from_wire(wire, keyring=unverified, one_rr_per_rrset=True, ignore_trailing=False)
+    return dns.message.from_wire(wire, keyring=False, one_rr_per_rrset=True, ignore_trailing=False)
 
 
 def _left(end: float) -> float:

@@ -115,6 +115,16 @@ async def test_connection_that_breaks_under_a_query_is_replaced_once(reset: bool
         pool.close()
 
 
+async def test_second_try_is_not_wasted_on_another_stale_connection() -> None:
+    async with ScriptedUpstream() as upstream:
+        pool = pool_to(upstream.port)
+        await asyncio.gather(*(ask(pool) for _ in range(3)))
+        upstream.behaviour = lambda asked: [Close()] if asked.connection <= 3 else good()(asked)
+        assert (await ask(pool)).answer
+        assert upstream.count() == 5
+        pool.close()
+
+
 async def test_burst_on_a_stale_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream_tcp, "_TCP_SPREAD", upstream_tcp._Spread(1, 1))
     async with ScriptedUpstream() as upstream:

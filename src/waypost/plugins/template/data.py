@@ -50,7 +50,7 @@ class Message(Struct):
 class Data(Struct):
     """The dot of a template: one query that a rule matched."""
 
-    __slots__ = ("_class", "_found", "_pattern", "_request", "_type", "_zone")
+    __slots__ = ("_class", "_found", "_groups", "_pattern", "_request", "_type", "_zone")
     go_type = "*template.templateData"
 
     def __init__(
@@ -62,6 +62,7 @@ class Data(Struct):
         self._found = found
         self._class = qclass
         self._type = qtype
+        self._groups: dict[str, str] = {}
 
     def go_field(self, name: str) -> object:
         """Raises KeyError."""
@@ -98,9 +99,10 @@ class Data(Struct):
 
     def group(self) -> dict[str, str]:
         """The groups by number and by name."""
-        groups = {str(number): text for number, text in enumerate(self.match())}
-        groups.update({name: text or "" for name, text in self._found.groupdict().items()})
-        return groups
+        if not self._groups:
+            self._groups = {str(number): text for number, text in enumerate(self.match())}
+            self._groups.update({name: text or "" for name, text in self._found.groupdict().items()})
+        return self._groups
 
     def meta(self, key: object) -> str:
         """The value of a metadata label, empty if nobody gave it."""

@@ -1,0 +1,22 @@
+"""Steps of recorded suites where Waypost's answer is another one on purpose.
+
+Each entry names a suite, the index of a step, and why. A test fails when an entry no longer differs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Known(NamedTuple):
+    """A step that differs."""
+
+    suite: str
+    step: int
+    why: str
+
+
+DIFFERENCES = (
+    Known("plugins/cache-not-cached", 16, "A reply's question has the letter case of the query."),
+    Known("plugins/forward-basic", 33, "A reply's question has the letter case of the query."),
+)
