@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from support.apiserver import PLURAL, ApiServer
 from support.suite_runner.crew import Board, Crew
 from support.suite_runner.emulator import LoopThread

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from differences import DIFFERENCES
+
 from support.directives import is_supported, unsupported, used
 from support.suite_runner.crew import Crew
 from support.suite_runner.run import counts
@@ -60,7 +61,8 @@ def test_suite(case: Case, crew: Crew) -> None:
     result = crew.result(case.key)
     known = {each.step for each in DIFFERENCES if each.suite == case.suite.key}
     wrong = [str(failure) for failure in result.failures if failure.step not in known]
-    assert not wrong and not result.error, "\n".join([*wrong, result.error, "server output:", result.output])
+    report = "\n".join([*wrong, result.error, "server output:", result.output])
+    assert (wrong, result.error) == ([], ""), report
     assert known == {failure.step for failure in result.failures}, "entries of differences.py that no longer differ"
 
 

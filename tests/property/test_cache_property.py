@@ -172,7 +172,7 @@ PLAIN = (True, False, False, False)
 FLAGS = st.one_of(st.just(PLAIN), st.just(PLAIN), st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans()))
 ASK = st.tuples(st.just("ask"), NAMES, TYPES, FLAGS)
 CHANGE = st.tuples(st.just("change"))
-STEPS = st.lists(st.one_of(ASK, ASK, ASK, WAIT, WAIT, SAY, SAY, CHANGE), max_size=60)
+STEPS = st.lists(st.one_of(ASK, ASK, ASK, WAIT, WAIT, SAY, SAY, CHANGE), min_size=25, max_size=80)
 STALE = ("", "immediate", "immediate 9s", "immediate 0s 8s", "verify", "verify 1s", "verify 1s 9s 8s")
 
 

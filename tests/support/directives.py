@@ -7,7 +7,6 @@ from functools import cache
 from importlib.util import find_spec
 
 from support.corefiles import DictReader
-
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.parser import parse
 from waypost.plugins.order import ORDER

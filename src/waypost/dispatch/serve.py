@@ -44,8 +44,8 @@ class Server:
 
     __slots__ = (
         "_any_class",
+        "_dropped",
         "_panics",
-        "_traffic",
         "debug",
         "host",
         "label",
@@ -66,7 +66,7 @@ class Server:
         self.debug = False
         self.stacktrace = False
         self._any_class = False
-        self._traffic = Traffic(metrics)
+        self._dropped = Traffic(metrics).meter(self.label, "dropped", "", "")
         self._panics = metrics.counter("coredns_panics_total", "A metrics that counts the number of panics.").labels()
 
     def add(self, zone: bytes, site: Site) -> None:
@@ -154,17 +154,9 @@ class Server:
     def _count_dropped(self, request: Request, reply: Reply) -> None:
         """Queries that no chain has seen are counted in the zone `dropped`."""
         query = request.query
-        self._traffic.count(
-            (self.label, "dropped", ""),
-            request.datagram,
-            request.is_v6,
-            query.qtype,
-            query.do,
-            reply.rcode,
-            "",
-            (len(query.wire), reply_size(query, reply)),
-            time.perf_counter() - request.received,
-        )
+        seconds = time.perf_counter() - request.received
+        size = reply_size(query, reply)
+        self._dropped.count(query, request.datagram, request.is_v6, reply.rcode, False, size, seconds)
 
 
 def _written_by_server(query: Query, rcode: int) -> Reply:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
+from contextlib import suppress
 
 from waypost.corefile.addresses import join_host_port
 
 # Bursts wait here while the loop is busy; the kernel caps it at net.core.rmem_max.
 _RECEIVE_BUFFER = 4 * 1024 * 1024
-_BACKLOG = 1024
+BACKLOG = 1024
+_MAX_CONNECTIONS = 20_000
+WILDCARDS = ("", "0.0.0.0", "::")
 _REASONS = {
     errno.EADDRINUSE: "address already in use",
     errno.EADDRNOTAVAIL: "cannot assign requested address",
@@ -23,8 +27,8 @@ class ListenError(Exception):
 
 
 def families(host: str) -> list[tuple[socket.AddressFamily, str]]:
-    """The sockets that a listen host needs: an unbound one (empty) both families, where the kernel has IPv6."""
-    if not host:
+    """The sockets that a listen host needs: a wildcard one (or empty) both families, where the kernel has IPv6."""
+    if host in WILDCARDS:
         unbound = [(socket.AF_INET, "0.0.0.0")]
         return [*unbound, (socket.AF_INET6, "::")] if _has_ipv6() else unbound
     return [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
@@ -48,11 +52,24 @@ def open_socket(family: socket.AddressFamily, kind: socket.SocketKind, host: str
         else:
             sock.bind((address, int(port)))
         if stream:
-            sock.listen(_BACKLOG)
+            sock.listen(BACKLOG)
     except (OSError, OverflowError) as exc:
         sock.close()
         raise ListenError(_listen_text(stream, host, port, exc)) from exc
     return sock
+
+
+def connection_limit() -> int:
+    """Connections that one listener may hold: with both families, half of the descriptors are left for the rest."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MAX_CONNECTIONS if descriptors == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, descriptors // 4)
+
+
+def raise_descriptor_limit() -> None:
+    """Take as many file descriptors as the system allows, as Go's runtime does: every connection is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _listen_text(stream: bool, host: str, port: str, exc: Exception) -> str:

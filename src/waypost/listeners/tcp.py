@@ -1,7 +1,8 @@
 """DNS over TCP (RFC 7766): length-framed messages, several a connection, answered in the order they came.
 
-One timer a connection closes silent ones; a client that pipelines more than we answer, or does not read, is not read
-from until it catches up. Answers to what arrived in one read leave in one write.
+A client that is ahead of us (a query waits, or it does not read its answers) is not read from until it has caught up,
+so that it fills its own buffers and not ours. Answers to what arrived in one read leave in one write. One timer a
+connection ends silent ones, and those that take no answers.
 """
 
 from __future__ import annotations
@@ -11,28 +12,34 @@ import socket
 from collections import deque
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any
+from itertools import islice
 
 from waypost.dispatch.request import Address
 from waypost.dispatch.serve import Messages, Server
 from waypost.dispatch.timeouts import Timeouts
+from waypost.listeners.sockets import BACKLOG, connection_limit
 from waypost.metrics.registry import Registry
 
-_MAX_PIPELINED = 256
-_MAX_CONNECTIONS = 20_000
 _DRAIN_SECONDS = 5.0
+# Turns of the loop from a connection in the accept queue to its first query in our hands, and one to spare.
+_LAST_TURNS = 6
+# How long a connection that we have half closed may go on sending.
+_LINGER_SECONDS = 1.0
+# How many of the oldest connections are looked at for one that can go when there are too many.
+_CANDIDATES = 64
 
 
 class TcpListener:
     """One listening TCP socket and its connections. `server` and `timeouts` may be swapped at any time."""
 
-    __slots__ = ("_acceptor", "_drops", "_empty", "connections", "server", "sock", "timeouts")
+    __slots__ = ("_acceptor", "_drops", "_empty", "_limit", "connections", "server", "sock", "timeouts")
 
-    def __init__(self, sock: socket.socket, metrics: Registry) -> None:
+    def __init__(self, sock: socket.socket, metrics: Registry, limit: int | None = None) -> None:
         self.sock = sock
         self.server: Server | None = None
         self.timeouts = Timeouts()
-        self.connections: set[TcpConnection] = set()
+        self.connections: dict[TcpConnection, None] = {}
+        self._limit = connection_limit() if limit is None else limit
         self._acceptor: asyncio.Server | None = None
         self._empty: asyncio.Event | None = None
         self._drops = metrics.counter(
@@ -45,42 +52,56 @@ class TcpListener:
         self.timeouts = timeouts
         if self._acceptor is None:
             loop = asyncio.get_running_loop()
-            self._acceptor = await loop.create_server(lambda: TcpConnection(self), sock=self.sock)
+            self._acceptor = await loop.create_server(lambda: TcpConnection(self), sock=self.sock, backlog=BACKLOG)
 
     async def close(self) -> None:
-        """Accept no more, let running queries finish, close every connection."""
+        """Answer what has already arrived, accept no more, let running queries finish, close every connection."""
         if self._acceptor is not None:
+            for _ in range(_LAST_TURNS):
+                await asyncio.sleep(0)
             self._acceptor.close()
+        self._empty = asyncio.Event()
         for connection in list(self.connections):
             connection.finish()
         if self.connections:
-            self._empty = asyncio.Event()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._empty.wait(), _DRAIN_SECONDS)
         for connection in list(self.connections):
             connection.abort()
         self.sock.close()
 
-    def closed(self, connection: TcpConnection) -> None:
-        """Forget a connection."""
-        self.connections.discard(connection)
+    def admit(self, connection: TcpConnection) -> bool:
+        """Take a connection in; for one too many the oldest idle one must go (RFC 7766 section 6.2.3). Counts those."""
+        if self._empty is not None:
+            return False
+        if len(self.connections) >= self._limit:
+            self._drops.labels("connections").inc()
+            idle = next((c for c in islice(self.connections, _CANDIDATES) if not c.busy), None)
+            if idle is None:
+                return False
+            self.forget(idle)
+            idle.abort()
+        self.connections[connection] = None
+        return True
+
+    def forget(self, connection: TcpConnection) -> None:
+        """A connection is gone."""
+        self.connections.pop(connection, None)
         if not self.connections and self._empty is not None:
             self._empty.set()
 
-    def full(self) -> bool:
-        """True, and counted, if no further connection is taken."""
-        if len(self.connections) < _MAX_CONNECTIONS:
-            return False
-        self._drops.labels("connections").inc()
-        return True
-
 
 class TcpConnection(asyncio.Protocol):
-    """One client's connection."""
+    """One client's connection.
+
+    It is reading, then perhaps finishing (what arrived is answered, then it closes), then perhaps ended (half closed:
+    what still comes is read and thrown away, for closing with unread data would reset it under the last answer).
+    """
 
     __slots__ = (
         "_buffer",
         "_client",
+        "_ended",
         "_finishing",
         "_listener",
         "_local",
@@ -90,6 +111,7 @@ class TcpConnection(asyncio.Protocol):
         "_task",
         "_timer",
         "_transport",
+        "_unsent",
         "_writable",
     )
 
@@ -104,24 +126,30 @@ class TcpConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._writable = True
         self._finishing = False
+        self._ended = False
         self._queries = 0
         self._since = 0.0
+        self._unsent = 0
+
+    @property
+    def busy(self) -> bool:
+        """True if queries of it are not answered yet."""
+        return self._task is not None or bool(self._pending)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the clock for the first query."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if self._listener.full():
+        if not self._listener.admit(self):
             transport.abort()
             return
-        self._listener.connections.add(self)
         self._client = transport.get_extra_info("peername") or ("", 0)
         self._local = transport.get_extra_info("sockname")
         self._rest(self._listener.timeouts.read)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget what was not answered."""
-        self._listener.closed(self)
+        self._listener.forget(self)
         self._pending.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -129,6 +157,8 @@ class TcpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take whole messages out of the stream and answer them."""
+        if self._finishing:
+            return
         buffer = self._buffer
         buffer += data
         start, size = 0, len(buffer)
@@ -142,7 +172,7 @@ class TcpConnection(asyncio.Protocol):
         if start:
             del buffer[:start]
             self._since = asyncio.get_running_loop().time()
-        self._answer()
+            self._answer()
 
     def eof_received(self) -> bool:
         """The client will send no more: answer what it asked, then close."""
@@ -161,7 +191,8 @@ class TcpConnection(asyncio.Protocol):
     def finish(self) -> None:
         """Close once everything that arrived is answered."""
         self._finishing = True
-        self._answer()
+        if not self.busy and self._transport is not None:
+            self._transport.close()
 
     def abort(self) -> None:
         """Close at once."""
@@ -172,31 +203,31 @@ class TcpConnection(asyncio.Protocol):
         """Answer pending messages in order, up to the first that must wait."""
         server = self._listener.server
         assert server is not None
+        limit = self._listener.timeouts.max_queries
         out: list[bytes] = []
         while self._pending and self._task is None and self._writable:
             answer = server.serve(self._pending.popleft(), self._client, False, self._local)
-            if answer is None or isinstance(answer, bytes | tuple):
+            self._queries += 1
+            if isinstance(answer, bytes | tuple):
                 out.append(framed(answer))
-                self._queries += answer is not None
-            else:
+            elif answer is not None:
                 self._wait(server, answer)
-            if self._listener.timeouts.max_queries > 0 and self._queries >= self._listener.timeouts.max_queries:
+            if 0 < limit <= self._queries:
                 self._pending.clear()
-                self._finishing = True
         transport = self._transport
         if transport is None:
             return
         if out:
             transport.write(b"".join(out))
-        if len(self._pending) > _MAX_PIPELINED:
+        if self.busy:
             transport.pause_reading()
-        elif not self._finishing:
+        elif self._finishing:
+            transport.close()
+        elif 0 < limit <= self._queries:
+            self._end(transport)
+        else:
+            self._since = asyncio.get_running_loop().time()
             transport.resume_reading()
-        if self._task is None and not self._pending:
-            if self._finishing:
-                transport.close()
-            elif self._queries:
-                self._rest(self._listener.timeouts.idle)
 
     def _wait(self, server: Server, answer: Awaitable[Messages]) -> None:
         self._task = asyncio.get_running_loop().create_task(self._write_later(answer))
@@ -206,33 +237,59 @@ class TcpConnection(asyncio.Protocol):
     async def _write_later(self, waiting: Awaitable[Messages]) -> None:
         try:
             answer = await waiting
-            if answer is not None and self._transport is not None:
-                self._transport.write(framed(answer))
-                self._queries += 1
+        except Exception:
+            self.abort()
+            raise
         finally:
             self._task = None
+        if answer is not None and self._transport is not None:
+            self._transport.write(framed(answer))
         self._answer()
 
+    def _end(self, transport: asyncio.Transport) -> None:
+        """Half close, and give the client a moment to do the same."""
+        self._finishing = self._ended = True
+        try:
+            transport.write_eof()
+        except (NotImplementedError, OSError):  # TLS has no half close; or the client is gone already
+            transport.close()
+            return
+        transport.resume_reading()
+        self._rest(_LINGER_SECONDS)
+
     def _rest(self, seconds: float) -> None:
-        """Close after this long without a whole message; one timer serves the connection's whole life."""
-        loop: Any = asyncio.get_running_loop()
+        """Look again after this long."""
+        loop = asyncio.get_running_loop()
         self._since = loop.time()
-        if self._timer is None:
-            self._timer = loop.call_later(seconds, self._check)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._check)
 
     def _check(self) -> None:
-        self._timer = None
-        if self._transport is None:
+        """End the connection if it was silent, or took nothing of its answers, for as long as it may."""
+        transport = self._transport
+        if transport is None:
             return
         loop = asyncio.get_running_loop()
+        unsent = transport.get_write_buffer_size()
+        if unsent != self._unsent or self._task is not None:
+            self._unsent = unsent
+            self._since = loop.time()
+        left = self._since + self._patience(unsent) - loop.time()
+        if left > 0:
+            self._timer = loop.call_later(left, self._check)
+        elif unsent or self._finishing:
+            transport.abort()
+        else:
+            self._end(transport)
+
+    def _patience(self, unsent: int) -> float:
         timeouts = self._listener.timeouts
-        limit = timeouts.idle if self._queries else timeouts.read
-        left = self._since + limit - loop.time()
-        busy = self._task is not None or bool(self._pending)
-        if not busy and left <= 0:
-            self._transport.close()
-            return
-        self._timer = loop.call_later(limit if busy else left, self._check)
+        if unsent:
+            return timeouts.write
+        if self._ended:
+            return _LINGER_SECONDS
+        return timeouts.idle if self._queries else timeouts.read
 
 
 def framed(answer: Messages) -> bytes:

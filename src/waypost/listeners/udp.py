@@ -1,7 +1,7 @@
 """★1 Where queries come in: drain the socket, at most 32 datagrams a turn of the loop, and send the answers.
 
 An answer from memory leaves within the same turn. One that must wait becomes a task; how many may wait is bounded, and
-what comes above that is dropped and counted: a flood cannot eat the memory.
+what comes above that is dropped and counted: a flood cannot eat the memory, and answers from memory go on.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import warnings
 from collections.abc import Awaitable
 from typing import Any
 
 from waypost.dispatch.request import Address
 from waypost.dispatch.serve import Messages, Server
+from waypost.listeners.sockets import WILDCARDS
 from waypost.metrics.registry import Counter, Registry
 
 _DRAIN = 32
+# Before closing: as many turns as a full receive buffer needs, but not as long as somebody sends.
+_LAST_TURNS = 512
+_DRAIN_SECONDS = 5.0
 _MAX_DATAGRAM = 4096
 _MAX_WAITING = 10_000
 _IP_PKTINFO = 8
@@ -41,14 +46,16 @@ class UdpListener:
             "Counter of packets that were dropped, by reason.",
             ("reason",),
         )
-        self._read = self._drain_bound if _is_bound(sock) else self._drain_unbound
+        if _is_bound(sock):
+            self._read = self._drain_bound
+        else:
+            self._read = self._drain_unbound
+            _ask_for_destination(sock)
 
     def serve(self, server: Server) -> None:
         """Hand packets to this server from now on."""
         self.server = server
         if self._loop is None:
-            if not _is_bound(self.sock):
-                _ask_for_destination(self.sock)
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self.sock.fileno(), self._read)
 
@@ -56,10 +63,11 @@ class UdpListener:
         """Answer what has already arrived, then close."""
         if self._loop is not None:
             self._loop.remove_reader(self.sock.fileno())
-            while self._read():
-                pass
+            for _ in range(_LAST_TURNS):
+                if not self._read():
+                    break
             if self._waiting:
-                await asyncio.wait(self._waiting, timeout=5)
+                await asyncio.wait(self._waiting, timeout=_DRAIN_SECONDS)
         self.sock.close()
 
     def _drain_bound(self) -> bool:
@@ -67,18 +75,22 @@ class UdpListener:
         server = self.server
         assert server is not None
         serve, receive, send = server.serve, self.sock.recvfrom, self.sock.sendto
-        try:
-            for _ in range(_DRAIN):
+        for _ in range(_DRAIN):
+            try:
                 wire, client = receive(_MAX_DATAGRAM)
-                answer = serve(wire, client, True)
-                if answer.__class__ is bytes:
+            except BlockingIOError:
+                return False
+            except OSError:  # an ICMP error of an earlier answer
+                self._drop("socket").inc()
+                continue
+            answer = serve(wire, client, True)
+            if answer.__class__ is bytes:
+                try:
                     send(answer, client)
-                elif answer is not None:
-                    self._later(server, answer, client, None)
-        except BlockingIOError:
-            return False
-        except OSError:  # an ICMP error of an earlier answer, or a full send buffer: nobody to tell
-            self._drop("socket").inc()
+                except OSError:  # no way to the client, or a full send buffer: nobody to tell
+                    self._drop("socket").inc()
+            elif answer is not None:
+                self._later(server, answer, client, None)
         return True
 
     def _drain_unbound(self) -> bool:
@@ -86,23 +98,29 @@ class UdpListener:
         server = self.server
         assert server is not None
         sock = self.sock
-        try:
-            for _ in range(_DRAIN):
+        for _ in range(_DRAIN):
+            try:
                 wire, control, _flags, client = sock.recvmsg(_MAX_DATAGRAM, 64)
-                answer = server.serve(wire, client, True)
-                if answer.__class__ is bytes:
+            except BlockingIOError:
+                return False
+            except OSError:
+                self._drop("socket").inc()
+                continue
+            answer = server.serve(wire, client, True)
+            if answer.__class__ is bytes:
+                try:
                     sock.sendmsg((answer,), _reply_control(control), 0, client)
-                elif answer is not None:
-                    self._later(server, answer, client, _reply_control(control))
-        except BlockingIOError:
-            return False
-        except OSError:
-            self._drop("socket").inc()
+                except OSError:
+                    self._drop("socket").inc()
+            elif answer is not None:
+                self._later(server, answer, client, _reply_control(control))
         return True
 
     def _later(self, server: Server, answer: Any, client: Address, control: _Control | None) -> None:
         if len(self._waiting) >= _MAX_WAITING:
-            answer.close()
+            with warnings.catch_warnings():  # that coroutines inside of it never ran is what we want
+                warnings.simplefilter("ignore", RuntimeWarning)
+                answer.close()
             self._drop("overload").inc()
             return
         assert self._loop is not None
@@ -128,7 +146,7 @@ class UdpListener:
 
 
 def _is_bound(sock: socket.socket) -> bool:
-    return sock.getsockname()[0] not in ("0.0.0.0", "::")
+    return sock.getsockname()[0] not in WILDCARDS
 
 
 def _ask_for_destination(sock: socket.socket) -> None:

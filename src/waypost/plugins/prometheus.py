@@ -29,7 +29,7 @@ from waypost.httpd.socket import ListenError
 from waypost.log import Log
 from waypost.metrics.expose import CONTENT_TYPE, Exposition, gzip_accepted
 from waypost.metrics.registry import Registry
-from waypost.metrics.traffic import Traffic
+from waypost.metrics.traffic import Meter, Traffic
 from waypost.toolkit.sent import SERVER_WRITTEN
 from waypost.wire import consts, names
 from waypost.wire.fit import reply_size
@@ -115,16 +115,16 @@ def _set_enabled(site: Site) -> None:
 class Prometheus:
     """Counts what came in and what goes out; the reply goes on unchanged."""
 
-    __slots__ = ("_count", "_site", "_where", "_zones", "name", "next")
+    __slots__ = ("_meters", "_site", "_traffic", "_zones", "name", "next")
 
     next: Handler
 
     def __init__(self, site: Site) -> None:
         self.name = _NAME
-        self._site = site
-        self._count = Traffic(site.metrics).count
+        self._site = site  # its view is known only once every plugin is set up
+        self._traffic = Traffic(site.metrics)
         self._zones = sorted(((zone, names.to_text(zone)) for zone in site.zones), key=lambda pair: -len(pair[0]))
-        self._where: dict[tuple[str, str], tuple[str, str, str]] = {}
+        self._meters: dict[tuple[str, str], Meter] = {}
 
     def serve(self, request: Request) -> Outcome:
         """The next plugin's reply."""
@@ -141,29 +141,20 @@ class Prometheus:
         return reply
 
     def _record(self, request: Request, query: Query, reply: Reply) -> None:
-        if reply.written:
-            rcode, plugin, size = reply.rcode, self.next.name, reply_size(query, reply)
+        written = reply.written
+        if written:
+            rcode, size = reply.rcode, reply_size(query, reply)
         else:  # the server's own answer, or silence, which counts as NOERROR
-            rcode, plugin, size = (reply.rcode if reply.rcode in SERVER_WRITTEN else consts.NOERROR), "", 0
-        self._count(
-            self._place(request.server.label, query.name),
-            request.datagram,
-            request.is_v6,
-            query.qtype,
-            query.do,
-            rcode,
-            plugin,
-            (len(query.wire), size),
-            time.perf_counter() - request.received,
-        )
+            rcode, size = (reply.rcode if reply.rcode in SERVER_WRITTEN else consts.NOERROR), 0
+        server = request.server.label
+        zone = self._zones[0][1] if len(self._zones) == 1 else self._longest(query.name)
+        meter = self._meters.get((server, zone)) or self._meter(server, zone)
+        seconds = time.perf_counter() - request.received
+        meter.count(query, request.datagram, request.is_v6, rcode, written, size, seconds)
 
-    def _place(self, server: str, name: bytes) -> tuple[str, str, str]:
-        """Server, zone and view: the longest of the block's zones that holds the name."""
-        zone = self._zones[0][1] if len(self._zones) == 1 else self._longest(name)
-        where = self._where.get((server, zone))
-        if where is None:
-            where = self._where[server, zone] = (server, zone, self._site.view)
-        return where
+    def _meter(self, server: str, zone: str) -> Meter:
+        meter = self._meters[server, zone] = self._traffic.meter(server, zone, self._site.view, self.next.name)
+        return meter
 
     def _longest(self, name: bytes) -> str:
         return next((text for zone, text in self._zones if names.is_within(name, zone)), ".")

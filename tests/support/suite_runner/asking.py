@@ -52,7 +52,9 @@ def make_query(query: Json) -> dns.message.Message:
     """The message that a step's `query` describes."""
     name = dns.name.from_text(query["name"])
     message = dns.message.make_query(name, query["type"], rdclass=query.get("class", "IN"))
-    options = [dns.edns.GenericOption(code, bytes.fromhex(data)) for code, data in query.get("opts", ())]
+    options: list[dns.edns.Option] = [
+        dns.edns.GenericOption(code, bytes.fromhex(data)) for code, data in query.get("opts", ())
+    ]
     if options or query.get("do") or "bufsize" in query or "edns" in query:
         flags = dns.flags.DO if query.get("do") else 0
         payload = query.get("bufsize", 1232)

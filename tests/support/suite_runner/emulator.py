@@ -1,4 +1,4 @@
-"""The upstreams of a suite: DNS servers on loopback, UDP and TCP, that answer by rules, in an event loop of their own."""
+"""The upstreams of a suite: DNS servers on loopback, UDP and TCP, that answer by rules. They run in a thread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import dns.exception
 import dns.message
@@ -129,8 +129,7 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._upstream = upstream
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
+        self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         self._upstream.spawn(self._upstream.answer(data, "udp", lambda reply: self._transport.sendto(reply, addr)))

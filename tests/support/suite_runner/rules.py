@@ -83,7 +83,9 @@ def make_reply(asked: Asked, rule: Json, use: int) -> bytes:
             text = " ".join(f'"{part}"' for part in _appearance(asked))
             reply.answer.extend(_records([f"{{qname}} {rule.get('ttl', 30)} IN TXT {text}"], words))
     if rule.get("edns", query.edns >= 0):
-        options = [dns.edns.GenericOption(code, bytes.fromhex(data)) for code, data in rule.get("opts", ())]
+        options: list[dns.edns.Option] = [
+            dns.edns.GenericOption(code, bytes.fromhex(data)) for code, data in rule.get("opts", ())
+        ]
         flags = query.ednsflags & dns.flags.DO if query.edns >= 0 else 0
         reply.use_edns(0, ednsflags=flags, payload=rule.get("payload", 1232), options=options)
     reply.set_rcode(dns.rcode.from_text(rule.get("rcode", "NOERROR")))
@@ -142,10 +144,9 @@ def _appearance(asked: Asked) -> list[str]:
     return [
         f"qname={asked.name.to_text()}",
         f"proto={asked.proto}",
-        *(
-            f"{flag.name.lower()}={int(bool(query.flags & flag))}"
-            for flag in (dns.flags.RD, dns.flags.CD, dns.flags.AD)
-        ),
+        f"rd={int(bool(query.flags & dns.flags.RD))}",
+        f"cd={int(bool(query.flags & dns.flags.CD))}",
+        f"ad={int(bool(query.flags & dns.flags.AD))}",
         f"edns={query.edns}",
         f"do={int(has_edns and bool(query.ednsflags & dns.flags.DO))}",
         f"bufsize={query.payload if has_edns else 0}",

@@ -31,7 +31,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Result:
-    """How a suite went. `error` says why it could not be replayed to its end; `output` is the server's, if it matters."""
+    """How a suite went. `error` says why it did not get to its end; `output` is the server's, if something is wrong."""
 
     suite: str
     failures: list[Failure] = field(default_factory=list)

@@ -77,8 +77,11 @@ class Stage:
         for number, rules in suite.upstreams.items():
             upstream = self.upstreams[number] = Upstream(ports[f"UP{number}"], self.fill(rules))
             self.loop.run(upstream.start())
-            stack.callback(lambda upstream=upstream: self.loop.run(upstream.stop()))
+            stack.callback(self._stop, upstream)
         command = [sys.executable, "-m", "waypost.cli.main", "-conf", str(self.folder / "Corefile")]
         self.server = stack.enter_context(ServerProcess(command, self.folder, self.fill(suite.env)))
         if not suite.exits:
             self.server.wait_until_up(ports["PORT"], _START_SECONDS)
+
+    def _stop(self, upstream: Upstream) -> None:
+        self.loop.run(upstream.stop())

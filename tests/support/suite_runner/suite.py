@@ -6,7 +6,7 @@ The format is described in tests/data/conformance/README.md.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ class Suite:
     """One file; `key` is its folder and name, as `plugins/cache-default`. Times are in seconds."""
 
     key: str
-    corefile: str
-    steps: tuple[Json, ...]
-    files: dict[str, str]
-    upstream: tuple[Json, ...]
+    corefile: str = field(repr=False)
+    steps: tuple[Json, ...] = field(repr=False)
+    files: dict[str, str] = field(repr=False)
+    upstream: tuple[Json, ...] = field(repr=False)
     env: dict[str, str]
     settle: float
     timeout: float
