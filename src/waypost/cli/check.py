@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from waypost.cli.coredns import port_number
 from waypost.control.files import Source
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.corefile.errors import CorefileError
@@ -31,13 +32,17 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("corefile", metavar="COREFILE", help="the file, or stdin")
     parser.add_argument("--port", default="53", help="port of blocks that name none (default: 53)")
     options = parser.parse_args(words)
-    supervisor = Supervisor(Settings(Source.named(options.corefile), options.port), Log(sys.stderr), lambda code: None)
+    try:
+        port = port_number(options.port)
+    except OSError as exc:
+        parser.error(f"--port: {exc}")
+    supervisor = Supervisor(Settings(Source.named(options.corefile), port), Log(sys.stderr), lambda code: None)
     try:
         corefile, digest = supervisor.read()
         for warning in corefile.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         instance = supervisor.prepare(corefile, digest)
-    except CorefileError as exc:
+    except (CorefileError, OSError) as exc:
         print(exc, file=sys.stderr)
         return 1
     blocks = len(instance.plan.sites)

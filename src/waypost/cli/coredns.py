@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from waypost.control.files import Source
 from waypost.control.run import Process, serve
 from waypost.control.supervisor import Settings
+from waypost.corefile.addresses import parse_port
 
 _VALUE_FLAGS = {
     "conf": 'Corefile to load (default "Corefile"); stdin reads standard input',
@@ -88,8 +89,8 @@ def main(words: Sequence[str]) -> int:
     except UsageError as exc:
         print(f"{exc}\n{usage()}", file=sys.stderr, end="")
         return 2
-    except OSError:
-        print(f"lookup tcp/{flags.port}: unknown port", file=sys.stderr)
+    except OSError as exc:
+        print(exc, file=sys.stderr)
         return 1
     if flags.extra:
         stamp = time.strftime("%Y/%m/%d %H:%M:%S")
@@ -108,8 +109,16 @@ def main(words: Sequence[str]) -> int:
 
 
 def port_number(text: str) -> str:
-    """A port as digits; a service name is resolved by the system. Raises OSError for an unknown name."""
-    return text if text.lstrip("+-").isdigit() else str(socket.getservbyname(text, "tcp"))
+    """A port as digits; a service name is resolved by the system. Raises OSError for neither."""
+    if text.isascii() and text.isdigit():
+        try:
+            return str(parse_port(text.lstrip("0") or "0"))
+        except ValueError as exc:
+            raise OSError(str(exc)) from None
+    try:
+        return str(socket.getservbyname(text, "tcp"))
+    except (OSError, ValueError):
+        raise OSError(f"lookup tcp/{text}: unknown port") from None
 
 
 def usage() -> str:

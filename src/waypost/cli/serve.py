@@ -51,8 +51,8 @@ def main(words: Sequence[str]) -> int:
     options = parser.parse_args(words)
     try:
         port = port_number(options.port)
-    except OSError:
-        parser.error(f"--port: no port is called '{options.port}'")
+    except OSError as exc:
+        parser.error(f"--port: {exc}")
     settings = Settings(Source.named(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
     process = Process(options.pidfile, options.quiet)
     if options.example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from waypost.cluster.addressmap import AddressMap
 from waypost.cluster.entries import Slice
 
 _Known = tuple[bytes, Slice]
@@ -17,7 +18,7 @@ class Endpoints:
         self.by_service: dict[bytes, tuple[Slice, ...]] = {}
         self._slices: dict[bytes, _Known] = {}
         self._names: dict[bytes, tuple[bytes, ...]] = {}
-        self._by_address: dict[bytes, bytes | tuple[bytes, ...]] = {}
+        self._by_address = AddressMap()
 
     def keys(self) -> list[bytes]:
         """The keys of all slices."""
@@ -25,8 +26,7 @@ class Endpoints:
 
     def services_of(self, packed: bytes) -> tuple[bytes, ...]:
         """The keys of the Services with this ready address, each once, sorted."""
-        keys = self._by_address.get(packed, ())
-        return (keys,) if isinstance(keys, bytes) else tuple(sorted(set(keys)))
+        return self._by_address.keys(packed)
 
     def replace(self, key: bytes, new: _Known | None) -> list[bytes]:
         """Put, change or (None) drop a slice; gives what it touched: Service keys and packed addresses."""
@@ -34,7 +34,7 @@ class Endpoints:
         if new == old:
             return []
         changed: set[bytes] = set()
-        for known, change in ((old, self._forget), (new, self._remember)):
+        for known, change in ((old, self._by_address.remove), (new, self._by_address.add)):
             if known is not None and known[0]:
                 changed.add(known[0])
                 for packed, _, _ in known[1][1]:
@@ -58,19 +58,3 @@ class Endpoints:
             return
         self._names[service] = ordered = tuple(sorted(names))
         self.by_service[service] = tuple(self._slices[name][1] for name in ordered)
-
-    def _remember(self, packed: bytes, service: bytes) -> None:
-        keys = self._by_address.get(packed)
-        if keys is None:
-            self._by_address[packed] = service
-        else:
-            self._by_address[packed] = (keys, service) if isinstance(keys, bytes) else (*keys, service)
-
-    def _forget(self, packed: bytes, service: bytes) -> None:
-        keys = self._by_address.get(packed)
-        if isinstance(keys, tuple):
-            rest = list(keys)
-            rest.remove(service)
-            self._by_address[packed] = tuple(rest) if len(rest) > 1 else rest[0]
-        elif keys is not None:
-            del self._by_address[packed]

@@ -28,6 +28,16 @@ HEADLESS = "Headless"
 EXTERNAL_NAME = "ExternalName"
 
 
+class External(NamedTuple):
+    """How a Service is reached from outside: packed addresses and host names in wire form, as the API lists them."""
+
+    addresses: tuple[bytes, ...]
+    hosts: tuple[bytes, ...]
+
+
+NO_EXTERNAL = External((), ())
+
+
 class ServiceEntry(NamedTuple):
     """A Service: kind, namespace, packed cluster addresses, ports; an ExternalName's target in wire form or empty."""
 
@@ -36,6 +46,7 @@ class ServiceEntry(NamedTuple):
     addresses: tuple[bytes, ...]
     ports: Ports
     target: bytes = b""
+    external: External = NO_EXTERNAL
 
 
 def object_key(namespace: str, name: str) -> bytes:
@@ -66,13 +77,25 @@ def service_entry(item: Service, namespace: bytes, intern: Callable[[Ports], Por
     spec = item.spec
     ports = tuple((port.port, port.name.lower().encode(), port.protocol.lower().encode()) for port in spec.ports or ())
     ports = intern(ports or _NO_PORT)
+    external = external_of(item)
     if spec.type == "ExternalName":
-        return ServiceEntry(EXTERNAL_NAME, namespace, (), ports, host_name(spec.external_name))
+        return ServiceEntry(EXTERNAL_NAME, namespace, (), ports, host_name(spec.external_name), external)
     texts = spec.cluster_ips or ([spec.cluster_ip] if spec.cluster_ip else [])
     if texts[:1] == ["None"]:
-        return ServiceEntry(HEADLESS, namespace, (), ports)
+        return ServiceEntry(HEADLESS, namespace, (), ports, external=external)
     addresses = tuple(packed for packed in map(addr.pack, texts) if packed is not None)
-    return ServiceEntry(CLUSTER_IP, namespace, addresses, ports)
+    return ServiceEntry(CLUSTER_IP, namespace, addresses, ports, external=external)
+
+
+def external_of(item: Service) -> External:
+    """`externalIPs`, then what the load balancer reports; texts that are neither address nor name are left out."""
+    ingress = item.status.load_balancer.ingress
+    texts = [*(item.spec.external_ips or ()), *(entry.ip or entry.hostname for entry in ingress or ())]
+    if not texts:
+        return NO_EXTERNAL
+    addresses = dict.fromkeys(packed for packed in map(addr.pack, texts) if packed is not None)
+    hosts = dict.fromkeys(host for host in map(host_name, texts) if host)
+    return External(tuple(addresses), tuple(hosts)) if addresses or hosts else NO_EXTERNAL
 
 
 def slice_entry(item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_names: bool) -> Slice:

@@ -69,17 +69,18 @@ def _service_items(index: Index, policy: Policy, question: Question, entry: Serv
             return None
         return [Item(b"", entry.target, -1, prefix)]
     if entry.kind == HEADLESS or question.endpoint:
-        return list(_endpoint_items(slices, question, prefix)) or None
-    ports = _matching(entry.ports, question)
+        return list(endpoint_items(slices, question, prefix)) or None
+    ports = matching(entry.ports, question)
     if not ports:
         return None
     return [Item(packed, b"", number, prefix) for number in ports for packed in entry.addresses]
 
 
-def _endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes) -> Iterator[Item]:
+def endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes) -> Iterator[Item]:
+    """One item for each endpoint and port that fit the question; their names are a label before `prefix`."""
     wanted = question.endpoint
     for ports, endpoints in slices:
-        numbers = _matching(ports, question)
+        numbers = matching(ports, question)
         if not numbers:
             continue
         for endpoint in endpoints:
@@ -91,7 +92,7 @@ def _endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes
                 yield Item(endpoint[0], endpoint[2], number, name)
 
 
-def _matching(ports: Ports, question: Question) -> list[int]:
+def matching(ports: Ports, question: Question) -> list[int]:
     """Port numbers that fit; an empty port or protocol label fits all."""
     port, protocol = question.port, question.protocol
     if not question.with_port:

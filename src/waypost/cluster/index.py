@@ -4,6 +4,9 @@ Everything is bytes and tuples, replaced whole and read without a lock. Keys are
 form: the Service `web` in `shop` is `b"\\x03web\\x04shop"`, exactly what stands left of `svc.cluster.local.` in a
 query, so the common question is one slice and one dict look-up.
 
+There are two serials, both the Unix second of the last change (0: none yet): `serial` of what the cluster's own zones
+say, `external_serial` of what is known of Services outside the cluster.
+
 Every change says which keys it touched (`subscribe`), so that caches in front drop exactly those answers: a Service's
 key for names at and below it, a packed address for its reverse name and pod names.
 """
@@ -13,20 +16,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from waypost.cluster.addressmap import AddressMap
 from waypost.cluster.endpoints import Endpoints
-from waypost.cluster.entries import Ports, ServiceEntry, object_key, service_entry, slice_entry, slice_service
+from waypost.cluster.entries import (
+    NO_EXTERNAL,
+    External,
+    Ports,
+    ServiceEntry,
+    object_key,
+    service_entry,
+    slice_entry,
+    slice_service,
+)
 from waypost.cluster.objects import EndpointSlice, Namespace, Pod, Service
 from waypost.cluster.sink import Sink
 from waypost.wire import addr
 
 Subscriber = Callable[[Sequence[bytes] | None], None]
+Labels = tuple[tuple[str, str], ...]
 
 
 class Index:
     """The state of one cluster as answers see it. `now` gives Unix seconds, for the SOA serial."""
 
     __slots__ = (
+        "_external_addresses",
         "_interned",
+        "_keep_labels",
         "_kinds",
         "_namespace_bytes",
         "_now",
@@ -35,7 +51,9 @@ class Index:
         "_service_addresses",
         "_subscribers",
         "endpoints",
+        "external_serial",
         "namespaces",
+        "pod_labels",
         "pods",
         "serial",
         "services",
@@ -43,18 +61,27 @@ class Index:
     )
 
     def __init__(
-        self, now: Callable[[], float], *, kinds: Iterable[str] = (), endpoint_pod_names: bool = False
+        self,
+        now: Callable[[], float],
+        *,
+        kinds: Iterable[str] = (),
+        endpoint_pod_names: bool = False,
+        pod_labels: bool = False,
     ) -> None:
-        """`kinds` are those that must have been listed before the index is `synced`."""
+        """`kinds` are those that must have been listed before the index is `synced`; `pod_labels` keeps pods' labels."""
         self.services: dict[bytes, ServiceEntry] = {}
         self.endpoints = Endpoints()
         self.pods: dict[bytes, tuple[bytes, ...]] = {}
+        self.pod_labels: dict[bytes, Labels] = {}
         self.namespaces: frozenset[bytes] = frozenset()
         self.serial = 0
+        self.external_serial = 0
         self._now = now
         self._kinds = tuple(kinds)
         self._pod_names = endpoint_pod_names
+        self._keep_labels = pod_labels
         self._service_addresses: dict[bytes, bytes] = {}
+        self._external_addresses = AddressMap()
         self._pod_addresses: dict[bytes, bytes] = {}
         self._interned: dict[Ports, Ports] = {}
         self._namespace_bytes: dict[str, bytes] = {}
@@ -82,8 +109,15 @@ class Index:
         """The key of the Service with this cluster address."""
         return self._service_addresses.get(packed)
 
+    def services_of_external(self, packed: bytes) -> tuple[bytes, ...]:
+        """The keys of the Services that are reached from outside by this address, sorted."""
+        return self._external_addresses.keys(packed)
+
     def _touch(self, keys: Sequence[bytes] | None) -> None:
         self.serial = int(self._now())
+        self._tell(keys)
+
+    def _tell(self, keys: Sequence[bytes] | None) -> None:
         for callback in self._subscribers:
             callback(keys)
 
@@ -102,22 +136,33 @@ class Index:
         changed = [key, *(self._forget_addresses(key, old) if old is not None else ())]
         for packed in new.addresses:
             self._service_addresses[packed] = key
-            changed.append(packed)
+        for packed in new.external.addresses:
+            self._external_addresses.add(packed, key)
+        changed += (*new.addresses, *new.external.addresses)
         self.services[key] = new
-        self._touch(changed)
+        self._service_changed(old, new, changed)
         return key
 
     def _drop_service(self, key: bytes) -> None:
         old = self.services.pop(key, None)
         if old is not None:
-            self._touch([key, *self._forget_addresses(key, old)])
+            self._service_changed(old, None, [key, *self._forget_addresses(key, old)])
+
+    def _service_changed(self, old: ServiceEntry | None, new: ServiceEntry | None, keys: list[bytes]) -> None:
+        if _seen_outside(old) != _seen_outside(new):
+            self.external_serial = int(self._now())
+        if old is None or new is None or old._replace(external=new.external) != new:
+            self.serial = int(self._now())
+        self._tell(keys)
 
     def _forget_addresses(self, key: bytes, entry: ServiceEntry) -> tuple[bytes, ...]:
         for packed in entry.addresses:
             # The address may have moved to another Service already: then it is that one's.
             if self._service_addresses.get(packed) == key:
                 del self._service_addresses[packed]
-        return entry.addresses
+        for packed in entry.external.addresses:
+            self._external_addresses.remove(packed, key)
+        return entry.addresses + entry.external.addresses
 
     def _put_slice(self, item: EndpointSlice) -> bytes:
         key = object_key(item.metadata.namespace, item.metadata.name)
@@ -137,18 +182,22 @@ class Index:
         key = object_key(item.metadata.namespace, item.metadata.name)
         packed = addr.pack(item.status.pod_ip)
         # A pod first seen terminating is not added; a known one stays until it is deleted.
-        if not key or packed is None or item.metadata.deletion_timestamp or self._pod_addresses.get(key) == packed:
+        if not key or packed is None or item.metadata.deletion_timestamp:
             return key
-        self._drop_pod(key)
-        self._pod_addresses[key] = packed
-        self.pods[packed] = (*self.pods.get(packed, ()), key)
-        self._touch([packed])
+        if self._pod_addresses.get(key) != packed:
+            self._drop_pod(key)
+            self._pod_addresses[key] = packed
+            self.pods[packed] = (*self.pods.get(packed, ()), key)
+            self._touch([packed])
+        if self._keep_labels:
+            self.pod_labels[key] = tuple((item.metadata.labels or {}).items())
         return key
 
     def _drop_pod(self, key: bytes) -> None:
         packed = self._pod_addresses.pop(key, None)
         if packed is None:
             return
+        self.pod_labels.pop(key, None)
         rest = tuple(other for other in self.pods.get(packed, ()) if other != key)
         if rest:
             self.pods[packed] = rest
@@ -167,3 +216,8 @@ class Index:
         if name in self.namespaces:
             self.namespaces -= {name}
             self._touch(None)
+
+
+def _seen_outside(entry: ServiceEntry | None) -> tuple[External, Ports] | None:
+    """What can be known of a Service outside the cluster."""
+    return (entry.external, entry.ports) if entry is not None and entry.external != NO_EXTERNAL else None

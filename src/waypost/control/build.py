@@ -17,6 +17,7 @@ from waypost.corefile.zones import ZoneAddress, parse_label
 from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Services, Site
 from waypost.dispatch.timeouts import Timeouts
+from waypost.listeners.sockets import WILDCARDS
 from waypost.plugins.order import ORDER
 
 _DNS_PORT = "53"
@@ -89,6 +90,7 @@ def build(
             site.bind = [listen.host]
         _place(plan, site, services)
     _check_overlap(plan)
+    _check_sockets(plan)
     return plan
 
 
@@ -171,3 +173,18 @@ def _check_overlap(plan: Plan) -> None:
                     name = f"{endpoint.scheme}://{address.zone}:{endpoint.port}"
                     text = f"cannot serve {name} on {endpoint.host} - zone overlap listener capacity with {name}"
                     raise CorefileError.unlocated(text)
+
+
+def _check_sockets(plan: Plan) -> None:
+    """Listeners of one socket would take each other's packets, unless they serve the same (`bind 0.0.0.0 ::`)."""
+    holders: dict[tuple[str, str], Endpoint] = {}
+    for endpoint, server in plan.servers.items():
+        place = ("" if endpoint.host in WILDCARDS else endpoint.host, endpoint.port)
+        holder = holders.setdefault(place, endpoint)
+        if endpoint.scheme != holder.scheme or _blocks(server) != _blocks(plan.servers[holder]):
+            text = f"cannot serve {server.label} - {plan.servers[holder].label} listens there with other zones"
+            raise CorefileError.unlocated(text)
+
+
+def _blocks(server: Server) -> dict[bytes, list[int]]:
+    return {zone: [id(site) for site in server.zones.sites(zone)] for zone in server.zones.zones()}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from waypost.corefile.errors import CorefileError
 
+BUILT_IN_NAME = "built-in Corefile"
 DEFAULT_NAME = "Corefile"
 STDIN = "stdin"
 
@@ -47,7 +48,9 @@ class Source:
     @classmethod
     def named(cls, path: str) -> Source:
         """The source that a command line names; `stdin` is read now."""
-        return cls(path, sys.stdin.buffer.read().decode("utf-8", "replace") if path == STDIN else None)
+        if path != STDIN:
+            return cls(path)
+        return cls(path, sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin is not None else "")
 
     @property
     def name(self) -> str:
@@ -56,8 +59,8 @@ class Source:
             return "/dev/stdin"
         return self.path or DEFAULT_NAME
 
-    def read(self, port: str) -> str:
-        """The configuration's text; a built-in one if no path was given and there is no Corefile.
+    def read(self) -> str:
+        """The configuration's text; empty if no path was given and there is no Corefile.
 
         Raises CorefileError when it cannot be read.
         """
@@ -67,7 +70,7 @@ class Source:
             return OsReader().read(self.path or DEFAULT_NAME)
         except FileNotFoundError as exc:
             if not self.path:
-                return built_in(port)
+                return ""
             raise CorefileError.unlocated(f"loading Caddyfile via flag: {_open_text(self.path, exc)}") from exc
         except OSError as exc:
             raise CorefileError.unlocated(f"loading Caddyfile via flag: {_open_text(self.name, exc)}") from exc

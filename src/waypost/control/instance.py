@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 
 from waypost.control.build import Endpoint, Plan
 from waypost.control.lender import Lease
@@ -18,17 +18,23 @@ from waypost.listeners.udp import UdpListener
 from waypost.metrics.registry import Registry
 
 _DRAIN_SECONDS = 5.0
+_HOOK_SECONDS = 5.0
 
 
 class Instance:
-    """A configuration that runs. `digest` is the SHA-512 of its token tree."""
+    """A configuration that runs. `digest` is the SHA-512 of its token tree; `built_in` says that it is no file's.
 
-    def __init__(self, plan: Plan, hooks: Hooks, lease: Lease, metrics: Registry, digest: str) -> None:
+    `lease` holds what its plugins were lent; `sockets` its listeners, which are given back first.
+    """
+
+    def __init__(self, plan: Plan, hooks: Hooks, lease: Lease, sockets: Lease, metrics: Registry, digest: str) -> None:
         self.plan = plan
         self.hooks = hooks
         self.digest = digest
+        self.built_in = False
         self.reload_every: tuple[float, float] | None = None
         self._lease = lease
+        self._sockets = sockets
         self._metrics = metrics
         self._udp: list[tuple[UdpListener, Endpoint]] = []
         self._tcp: list[tuple[TcpListener, Endpoint]] = []
@@ -39,7 +45,8 @@ class Instance:
             await run_hooks(self.hooks.start)
             self._open_sockets()
         except BaseException:
-            await self.stop()
+            with suppress(Exception):
+                await self.stop()
             raise
 
     async def activate(self) -> None:
@@ -55,12 +62,21 @@ class Instance:
         await run_hooks(self.hooks.final)
 
     async def stop(self) -> None:
-        """Let queries that wait finish, run the stop hooks, give back what was lent."""
+        """Take no more queries, let those that wait finish, run the stop hooks, give back what was lent.
+
+        Every step has its time; the first error goes on once all are done.
+        """
+        try:
+            await asyncio.gather(self._sockets.release(), self._drain())
+            await run_hooks(self.hooks.stop, _HOOK_SECONDS)
+        finally:
+            await self._lease.release()
+
+    async def _drain(self) -> None:
+        """Wait for queries on listeners that have gone to a newer configuration."""
         pending = {task for server in self.plan.servers.values() for task in server.pending}
         if pending:
             await asyncio.wait(pending, timeout=_DRAIN_SECONDS)
-        await run_hooks(self.hooks.stop)
-        await self._lease.release()
 
     def _open_sockets(self) -> None:
         for endpoint in self.plan.servers:
@@ -76,7 +92,7 @@ class Instance:
             except ListenError as exc:
                 raise CorefileError.unlocated(f"ListenPacket: {exc}") from exc
 
-        return self._lease.lend(("udp", host, endpoint.port), make)
+        return self._sockets.lend(("udp", host, endpoint.port), make)
 
     def _tcp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str) -> TcpListener:
         def make() -> TcpListener:
@@ -85,12 +101,31 @@ class Instance:
             except ListenError as exc:
                 raise CorefileError.unlocated(f"Listen: {exc}") from exc
 
-        return self._lease.lend(("tcp", host, endpoint.port), make)
+        return self._sockets.lend(("tcp", host, endpoint.port), make)
 
 
-async def run_hooks(hooks: Sequence[Hook]) -> None:
-    """Run hooks together; the first error goes on once all have ended."""
-    waiting = [result for hook in hooks if inspect.isawaitable(result := hook())]
-    for outcome in await asyncio.gather(*waiting, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
+async def run_hooks(hooks: Sequence[Hook], seconds: float | None = None) -> None:
+    """Run hooks together, no longer than this; the first error goes on once all have ended."""
+    if not hooks:
+        return
+    tasks = [asyncio.create_task(_run(hook)) for hook in hooks]
+    try:
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
+    for task in late:
+        task.cancel()
+    errors = [exc for task in tasks if task not in late and (exc := task.exception()) is not None]
+    if late:
+        errors.append(TimeoutError(f"{len(late)} plugins did not stop within {seconds:g} s"))
+    if errors:
+        raise errors[0]
+
+
+async def _run(hook: Hook) -> None:
+    waiting = hook()
+    if waiting is not None:
+        await waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
@@ -57,6 +58,7 @@ class Lease:
             if not holders:
                 del self._pool.entries[key]
                 orphans.append(item)
-        for item in orphans:
-            if isinstance(item, Closable):
-                await item.close()
+        closing = [item.close() for item in orphans if isinstance(item, Closable)]
+        for outcome in await asyncio.gather(*closing, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome

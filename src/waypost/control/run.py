@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from waypost.control.banner import banner
+from waypost.control.output import standard_output
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.control.watch import watch_configuration
 from waypost.corefile.errors import CorefileError
+from waypost.listeners.sockets import raise_descriptor_limit
 from waypost.log import Log
 
 
@@ -31,10 +33,11 @@ class Process:
 
 def serve(settings: Settings, process: Process) -> int:
     """Serve until a signal ends it; gives the exit code. A configuration that does not start: its error, and 1."""
-    log = Log(sys.stdout)
+    log = Log(standard_output())
+    raise_descriptor_limit()
     try:
         return asyncio.run(_serve(settings, process, log))
-    except CorefileError as exc:
+    except (CorefileError, OSError) as exc:
         print(exc, file=sys.stderr)
         return 1
 
@@ -48,16 +51,23 @@ async def _serve(settings: Settings, process: Process, log: Log) -> int:
             ended.set_result(code)
 
     supervisor = Supervisor(settings, log, end)
-    loop.set_exception_handler(lambda _, context: _unhandled(log, context, end))
-    await supervisor.start()
+    loop.set_exception_handler(lambda _, context: _unhandled(supervisor, context, end))
+    signals = Signals(supervisor, log, end)
+    signals.install(loop)
+    starting = loop.create_task(supervisor.start())
+    await asyncio.wait((starting, ended), return_when=asyncio.FIRST_COMPLETED)
+    if ended.done() or starting.cancelled():  # a signal came first
+        starting.cancel()
+        return await ended
+    instance = starting.result()
+    if not instance.plan.servers:
+        end(0)
     if not process.quiet:
         for line in banner(supervisor):
             log.raw(line)
     if process.announce:
         log.raw(process.announce)
     _write_pidfile(process.pidfile, log)
-    signals = Signals(supervisor, log, end)
-    signals.install(loop)
     watcher = loop.create_task(watch_configuration(supervisor))
     try:
         return await ended
@@ -135,14 +145,18 @@ class Signals:
         task.add_done_callback(self._tasks.discard)
 
 
-def _unhandled(log: Log, context: dict[str, Any], end: Callable[[int], None]) -> None:
+def _unhandled(supervisor: Supervisor, context: dict[str, Any], end: Callable[[int], None]) -> None:
     """An exception nobody caught: with `debug` in the Corefile a plugin's fault ends here, and the process with it."""
     exc = context.get("exception")
     text = context.get("message", "")
+    log = supervisor.log
+    if isinstance(exc, OSError):  # no fault of ours: too many open files, no memory for a socket
+        log.once_a_burst(log.error, f"{text}: {exc}")
+        return
     if exc is not None:
         text = "".join(traceback.format_exception(exc))
     log.error(f"{text.rstrip()}")
-    if exc is not None and getattr(exc, "stops_process", False):
+    if exc is not None and supervisor.debugging:
         end(2)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from waypost.control.build import Listen, build, load_plugin
-from waypost.control.files import OsReader, Source, built_in
+from waypost.control.files import BUILT_IN_NAME, OsReader, Source, built_in
 from waypost.control.instance import Instance
 from waypost.control.lender import Lease, Pool
 from waypost.corefile.errors import CorefileError
@@ -48,7 +48,9 @@ class Supervisor:
         self.instance: Instance | None = None
         self._exit = exit_process
         self._pool = Pool()
-        self._reloading = asyncio.Lock()
+        self._changing = asyncio.Lock()
+        self._starting: asyncio.Task[None] | None = None
+        self._stopping = False
         self._failed = self.metrics.counter(
             "coredns_reload_failed_total", "Counter of the number of failed reload attempts."
         ).labels()
@@ -59,14 +61,19 @@ class Supervisor:
 
     def read(self) -> tuple[Corefile, str]:
         """Parse the configuration as it is now; gives it with the SHA-512 of its token tree. Raises CorefileError."""
-        return read_corefile(self.settings.source, self.settings.port, ORDER)
+        return self._read(ORDER)
 
     def fingerprint(self) -> str:
         """The SHA-512 of the configuration's tokens as they are now, whatever directives they name.
 
         Raises CorefileError when it cannot be parsed at all.
         """
-        return read_corefile(self.settings.source, self.settings.port, Anything())[1]
+        return self._read(Anything())[1]
+
+    def _read(self, known: Container[str]) -> tuple[Corefile, str]:
+        """A file that vanished, or was caught while it is rewritten, must not end in the built-in configuration."""
+        may_be_empty = self.instance is None or self.instance.built_in
+        return read_corefile(self.settings.source, self.settings.port, known, may_be_empty=may_be_empty)
 
     def prepare(self, corefile: Corefile, digest: str) -> Instance:
         """Set up a configuration without starting anything. Raises CorefileError."""
@@ -87,7 +94,8 @@ class Supervisor:
         except BaseException:
             lease.forget()
             raise
-        instance = Instance(plan, hooks, lease, self.metrics, digest)
+        instance = Instance(plan, hooks, lease, Lease(self._pool), self.metrics, digest)
+        instance.built_in = any(label.file == BUILT_IN_NAME for block in corefile.blocks for label in block.labels)
         instance.reload_every = intervals[-1] if intervals else None
         return instance
 
@@ -96,32 +104,50 @@ class Supervisor:
         corefile, digest = self.read()
         for warning in corefile.warnings:
             self.log.warning(warning)
-        instance = self.prepare(corefile, digest)
-        await instance.start()
-        await instance.activate()
-        self.instance = instance
-        self._say_digest(instance)
-        _settle_memory()
-        return instance
+        async with self._changing:
+            instance = self.prepare(corefile, digest)
+            await self._bring_up(instance)
+            await instance.activate()
+            self.instance = instance
+            self._say_digest(instance)
+            _settle_memory()
+            return instance
 
     async def reload(self, corefile: Corefile, digest: str) -> None:
-        """Replace the running configuration. Raises what went wrong; the old one runs on then."""
-        async with self._reloading:
-            old = self.instance
+        """Replace the running configuration. Raises what went wrong; the old one runs on then.
+
+        Once the process is asked to stop nothing is replaced any more, and CancelledError ends what has begun.
+        """
+        async with self._changing:
+            if self._stopping:
+                return
             self.log.info("Reloading")
-            try:
-                new = self.prepare(corefile, digest)
-                await new.start()
-            except Exception as exc:
-                self.log.error(f"Restart failed: {exc}")
-                raise
-            await new.activate()
-            self.instance = new
-            self._say_digest(new)
-            if old is not None:
-                await old.stop()
+            await self._replace(corefile, digest)
             self.log.info("Reloading complete")
             _settle_memory()
+
+    async def _replace(self, corefile: Corefile, digest: str) -> None:
+        try:
+            new = self.prepare(corefile, digest)
+            await self._bring_up(new)
+        except Exception as exc:
+            self.log.error(f"Restart failed: {exc}")
+            raise
+        old, self.instance = self.instance, new
+        for step in (new.activate, *([old.stop] if old is not None else [])):
+            try:
+                await step()
+            except Exception as exc:  # the new one serves: there is no way back
+                self.log.error(f"Reloading: {exc}")
+        self._say_digest(new)
+
+    async def _bring_up(self, instance: Instance) -> None:
+        """Start it; `stop` may cancel that."""
+        self._starting = asyncio.create_task(instance.start())
+        try:
+            await self._starting
+        finally:
+            self._starting = None
 
     async def reload_by_signal(self) -> None:
         """SIGUSR1: read the configuration again and replace the running one."""
@@ -153,17 +179,33 @@ class Supervisor:
         self._version.labels("sha512", digest).set(1)
         return True
 
+    @property
+    def debugging(self) -> bool:
+        """True if a listener has `debug`: a fault of a plugin there ends the process."""
+        return self.instance is not None and any(server.debug for server in self.instance.plan.servers.values())
+
     def count_failure(self) -> None:
         """A new configuration could not be loaded."""
         self._failed.inc()
 
     async def stop(self, *, graceful: bool) -> None:
-        """The last hooks while DNS is served, then (graceful) every query that arrived is answered."""
-        if self.instance is None:
-            return
-        await self.instance.finish()
-        if graceful:
-            await self.instance.stop()
+        """The last hooks while DNS is served, then (graceful) every query that arrived is answered.
+
+        A configuration that is just starting is given up; one that has taken over is let finish that. Raises the error
+        of a hook.
+        """
+        self._stopping = True
+        if self._starting is not None:
+            self._starting.cancel()
+        async with self._changing:
+            instance, self.instance = self.instance, None
+            if instance is None:
+                return
+            try:
+                await instance.finish()
+            finally:
+                if graceful:
+                    await instance.stop()
 
     def _say_digest(self, instance: Instance) -> None:
         if instance.reload_every is not None:
@@ -177,13 +219,16 @@ class Anything:
         return True
 
 
-def read_corefile(source: Source, port: str, known: Container[str]) -> tuple[Corefile, str]:
-    """Read and parse a configuration; one without blocks is the built-in one. Raises CorefileError."""
+def read_corefile(
+    source: Source, port: str, known: Container[str], *, may_be_empty: bool = True
+) -> tuple[Corefile, str]:
+    """Read and parse a configuration. One without blocks is the built-in one, or an error. Raises CorefileError."""
     reader = OsReader()
-    text = source.read(port)
-    corefile = parse(text, source.name, env=os.environ, known=known, read=reader)
+    corefile = parse(source.read(), source.name, env=os.environ, known=known, read=reader)
     if not corefile.blocks:
-        corefile = parse(built_in(port), source.name, env=os.environ, known=known, read=reader)
+        if not may_be_empty:
+            raise CorefileError.unlocated(f"{source.name} is missing or has no server block")
+        corefile = parse(built_in(port), BUILT_IN_NAME, env=os.environ, known=known, read=reader)
     tree = [
         [list(block.labels), [[directive.name, list(directive.tokens)] for directive in block.directives]]
         for block in corefile.blocks
@@ -192,6 +237,10 @@ def read_corefile(source: Source, port: str, known: Container[str]) -> tuple[Cor
 
 
 def _settle_memory() -> None:
-    """What was loaded stays: take it out of the collector's sight, so that its pauses stay short."""
+    """What was loaded stays: take it out of the collector's sight, so that its pauses stay short.
+
+    What an earlier configuration left behind was out of its sight until now.
+    """
+    gc.unfreeze()
     gc.collect()
     gc.freeze()

@@ -1,0 +1,52 @@
+"""Names and descriptions of metrics, of everything that the pages' Corefiles register."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.examples import examples, make_supervisor
+from support.tree import source_files
+from waypost.metrics.registry import Family
+
+NAME = re.compile(r"(coredns|waypost)(_[a-z0-9]+)+")
+LABEL = re.compile(r"[a-z]+(_[a-z]+)*")
+UNITS = ("_seconds", "_bytes")
+IN_SOURCE = re.compile(r'"((?:coredns|waypost)_[a-z0-9_]+)"')
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> list[Family]:
+    """The families of one registry after every example was set up."""
+    folder = tmp_path_factory.mktemp("metrics")
+    supervisor = make_supervisor(folder / "Corefile")
+    for example in examples():
+        example.prepare(folder, supervisor)
+    return list(supervisor.metrics.families.values())
+
+
+def test_names(families: list[Family]) -> None:
+    assert [family.name for family in families if not NAME.fullmatch(family.name)] == []
+
+
+def test_only_counters_end_in_total(families: list[Family]) -> None:
+    assert [each.name for each in families if (each.kind == "counter") != each.name.endswith("_total")] == []
+
+
+def test_histograms_end_in_a_unit(families: list[Family]) -> None:
+    assert [each.name for each in families if each.kind == "histogram" and not each.name.endswith(UNITS)] == []
+
+
+def test_every_metric_is_described(families: list[Family]) -> None:
+    assert [family.name for family in families if not family.help.strip()] == []
+
+
+def test_labels(families: list[Family]) -> None:
+    labels = {label for family in families for label in family.labels}
+    assert [label for label in labels if not LABEL.fullmatch(label) or label in ("le", "quantile")] == []
+
+
+def test_the_examples_register_every_metric(families: list[Family]) -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in source_files())
+    assert set(IN_SOURCE.findall(sources)) - {family.name for family in families} == set()

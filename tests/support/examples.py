@@ -1,0 +1,53 @@
+"""The Corefiles that stand on the project's pages."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from support.tree import ROOT, code_blocks, pages
+from waypost.control.files import Source
+from waypost.control.supervisor import Settings, Supervisor
+from waypost.log import Log
+
+
+@dataclass(frozen=True)
+class Example:
+    """A Corefile on a page."""
+
+    page: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def directives(self) -> set[str]:
+        """The first words of its lines."""
+        return {line.split()[0] for line in self.text.splitlines() if line.strip()}
+
+    def prepare(self, folder: Path, supervisor: Supervisor | None = None) -> None:
+        """Set it up, starting nothing, as in a pod of a cluster. Raises CorefileError."""
+        path = folder / "Corefile"
+        path.write_text(self.text, encoding="utf-8")
+        supervisor = supervisor or make_supervisor(path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+            patch.setenv("KUBERNETES_SERVICE_PORT", "443")
+            supervisor.prepare(*supervisor.read())
+
+
+def make_supervisor(corefile: Path) -> Supervisor:
+    """One that says nothing."""
+    return Supervisor(Settings(Source(str(corefile))), Log(io.StringIO()), lambda code: None)
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    """All of them."""
+    return tuple(Example(page, line, text) for page in pages() for line, text in code_blocks(page, "corefile"))
