@@ -15,8 +15,8 @@ DISAGREEMENTS = {
     "kubernetes-ok-multicluster": "The option is not supported yet.",
     "zone-grpc-scheme": "The scheme is not supported yet.",
     "zone-mixed-schemes": "The scheme is not supported yet.",
-    "zone-dup-case": "Names do not differ by letter case, so the zone is defined twice.",
-    "dup-blocks-case": "Names do not differ by letter case, so the zone is defined twice.",
+    "zone-dup-case": "Zones are kept in lower case, as by newer releases: it is defined twice.",
+    "dup-blocks-case": "Zones are kept in lower case, as by newer releases: it is defined twice.",
 }
 
 

@@ -68,7 +68,7 @@ class Index:
         endpoint_pod_names: bool = False,
         pod_labels: bool = False,
     ) -> None:
-        """`kinds` are those that must have been listed before the index is `synced`; `pod_labels` keeps pods' labels."""
+        """`kinds` must have been listed before the index is `synced`; with `pod_labels` those of pods are kept."""
         self.services: dict[bytes, ServiceEntry] = {}
         self.endpoints = Endpoints()
         self.pods: dict[bytes, tuple[bytes, ...]] = {}

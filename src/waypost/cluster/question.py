@@ -58,8 +58,11 @@ def parse(prefix: bytes) -> Question | None:
         return Question(kind, namespace, key, service, endpoint=prefix[1:service_at])
     protocol_at = starts[1]
     port, protocol = prefix[1:protocol_at], prefix[protocol_at + 1 : service_at]
-    return Question(kind, namespace, key, service, port=_strip(port), protocol=_strip(protocol), with_port=True)
+    return Question(
+        kind, namespace, key, service, port=strip_underscore(port), protocol=strip_underscore(protocol), with_port=True
+    )
 
 
-def _strip(label: bytes) -> bytes:
+def strip_underscore(label: bytes) -> bytes:
+    """A port or protocol label as the Service spells it."""
     return label[1:] if label.startswith(b"_") else label

@@ -31,6 +31,10 @@ class Sink(Generic[T]):
         self._seen: set[bytes] | None = None
         self.synced = False
 
+    def count(self) -> int:
+        """How many objects of the kind are kept."""
+        return sum(1 for _ in self._keys())
+
     def begin_list(self) -> None:
         """A list starts."""
         self._seen = set()

@@ -60,9 +60,7 @@ def _metric(name: str, family: Family) -> Metric:
     metric = Metric(name.removesuffix("_total") if family.kind == "counter" else name, family.help, family.kind)
     for values, cell in sorted(family.cells.items(), key=lambda item: item[0]):
         labels = dict(zip(family.labels, values, strict=True))
-        if isinstance(cell, Counter):
-            metric.add_sample(name, labels, cell.value)
-        elif isinstance(cell, Gauge):
+        if isinstance(cell, Counter | Gauge):
             metric.add_sample(name, labels, cell.value if cell.read is None else cell.read())
         else:
             _add_histogram(metric, name, labels, cell)

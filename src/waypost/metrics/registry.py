@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 
 
 class Counter:
-    """A number that only grows."""
+    """A number that only grows; `read` replaces the stored value at scrape time."""
 
-    __slots__ = ("value",)
+    __slots__ = ("read", "value")
 
     def __init__(self) -> None:
         self.value = 0.0
+        self.read: Callable[[], float] | None = None
 
     def inc(self, amount: float = 1) -> None:
         """Add to it."""
@@ -81,6 +82,10 @@ class Family:
     def clear(self) -> None:
         """Forget every cell."""
         self.cells.clear()
+
+    def forget(self, values: tuple[str, ...]) -> None:
+        """Forget the cell with these label values: what it counted is gone."""
+        self.cells.pop(values, None)
 
 
 class Registry:

@@ -16,7 +16,7 @@ V = TypeVar("V")
 class CacheMap(Generic[K, V]):
     """At most `capacity` entries and, with `weigh`, at most `max_weight` of summed weight (bytes, for instance).
 
-    `get(key)` gives the value or None. `weigh(value)` must stay the same while the value is in the map.
+    `get(key)` gives the value or None, so no value may be None. `weigh(value)` must stay the same while the value is in the map.
     """
 
     __slots__ = ("_capacity", "_keys", "_max_weight", "_places", "_random", "_values", "_weigh", "get", "weight")
@@ -48,7 +48,7 @@ class CacheMap(Generic[K, V]):
     def __contains__(self, key: K) -> bool:
         return key in self._values
 
-    def keys(self) -> Iterator[K]:
+    def __iter__(self) -> Iterator[K]:
         """Every key, in no order; the map must not change meanwhile."""
         return iter(self._keys)
 

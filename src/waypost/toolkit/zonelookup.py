@@ -11,6 +11,7 @@ from waypost.toolkit.zonedata import Node, Zone, signatures, signed_set
 from waypost.wire import consts, names
 from waypost.wire.rdata import name_end
 from waypost.wire.record import Record, Records, cname
+from waypost.wire.reply import Reply
 
 YXDOMAIN = 6
 _WILDCARD = b"\x01*"
@@ -58,14 +59,33 @@ def look_up(zone: Zone, name: bytes, qtype: int, *, dnssec: bool = False) -> Fou
     node = zone.nodes.get(name)
     if node:
         return _at_node(zone, node, name, qtype, dnssec)
-    # RFC 4592 would let no wildcard speak for an empty non-terminal; CoreDNS does, and unsigned zones may rely on it.
-    if node is None or not dnssec:
+    # RFC 4592 lets no wildcard speak for an empty non-terminal; CoreDNS does, and unsigned zones may rely on it.
+    if node is None or not zone.signed:
         source = _wildcard_for(zone, name)
         if source is not None and source != name:
             return _from_wildcard(zone, source, name, qtype, dnssec)
     if node is not None:
-        return replace(_no_data(zone, zone.denial(name) if dnssec else ()), vacant=True)
+        return replace(_no_data(zone, zone.denial(name) if dnssec else (), dnssec), vacant=True)
     return Found(consts.NXDOMAIN, authority=_no_such_name(zone, name, dnssec), vacant=True)
+
+
+def complete(zone: Zone, found: Found, target: Reply, *, dnssec: bool = False) -> Found:
+    """A found answer with what its CNAME target was looked up to be.
+
+    The target's rcode is kept if it is NXDOMAIN or SERVFAIL; any other failure leaves the CNAME alone.
+    """
+    known = set(found.answer)
+    answer = found.answer + tuple(record for record in target.answer if record not in known)
+    rcode = target.rcode if target.rcode in (consts.NXDOMAIN, consts.SERVFAIL) else consts.NOERROR
+    authority = found.authority
+    additional = glue(zone, answer, dnssec=dnssec)
+    if target.rcode == consts.NXDOMAIN or (target.rcode == consts.NOERROR and not target.answer):
+        if _is_referral(target) and names.is_within(found.chase, zone.origin):
+            authority, additional = target.authority, target.additional
+        else:
+            proof = authority[len(name_servers(zone, dnssec=dnssec)) :]
+            authority = start_of_authority(zone, dnssec=dnssec) + proof
+    return replace(found, rcode=rcode, answer=answer, authority=authority, additional=additional, chase=b"")
 
 
 def name_servers(zone: Zone, *, dnssec: bool = False) -> Records:
@@ -101,7 +121,7 @@ def glue(zone: Zone, records: Iterable[Record], *, dnssec: bool = False, below: 
 
 
 def _topmost_cut(zone: Zone, name: bytes, qtype: int) -> bytes | None:
-    """The cut nearest to the apex on the way to the name. DS stands above its cut, DNAME only redirects what is below."""
+    """The cut nearest to the apex on the way to the name. DS stands above its cut, DNAME redirects what is below."""
     found = None
     for suffix in names.suffixes(name):
         if suffix in zone.cuts and (suffix != name or (qtype != consts.TYPE_DS and _delegates(zone, suffix))):
@@ -144,7 +164,7 @@ def _at_node(zone: Zone, node: Node, name: bytes, qtype: int, dnssec: bool) -> F
         aliases = _alias(node, dnssec)
         return _follow(zone, aliases, aliases[0], qtype, dnssec)
     proof = signed_set(node, consts.TYPE_NSEC) if dnssec else ()
-    return replace(_no_data(zone, proof, dnssec=dnssec), vacant=name == zone.origin)
+    return replace(_no_data(zone, proof, dnssec), vacant=name == zone.origin)
 
 
 def _from_wildcard(zone: Zone, source: bytes, name: bytes, qtype: int, dnssec: bool) -> Found:
@@ -162,7 +182,8 @@ def _from_wildcard(zone: Zone, source: bytes, name: bytes, qtype: int, dnssec: b
         found = _follow(zone, aliases, aliases[0], qtype, dnssec)
         found = replace(found, authority=found.authority + proof)
     else:
-        found = _no_data(zone, _once(signed_set(zone.nodes[source], consts.TYPE_NSEC) + proof), dnssec=dnssec)
+        own = signed_set(zone.nodes[source], consts.TYPE_NSEC) if dnssec else ()
+        found = _no_data(zone, _once(own + proof), dnssec)
     return replace(found, wildcard=source)
 
 
@@ -201,9 +222,13 @@ def _plain_node(zone: Zone, name: bytes) -> Node | None:
     Everything else is asked of the server, where another block or plugin may know better.
     """
     node = zone.nodes.get(name)
-    if not node or name == zone.origin or _topmost_cut(zone, name, consts.TYPE_CNAME) is not None:
+    if not node or name == zone.origin:
         return None
-    return node
+    return None if zone.cuts and _topmost_cut(zone, name, consts.TYPE_CNAME) is not None else node
+
+
+def _is_referral(reply: Reply) -> bool:
+    return not reply.flags & consts.AA and any(record.rtype == consts.TYPE_NS for record in reply.authority)
 
 
 def _wildcard_for(zone: Zone, name: bytes) -> bytes | None:
@@ -217,8 +242,8 @@ def _wildcard_for(zone: Zone, name: bytes) -> bytes | None:
     return None
 
 
-def _no_data(zone: Zone, proof: Records, *, dnssec: bool | None = None) -> Found:
-    return Found(authority=start_of_authority(zone, dnssec=bool(proof) if dnssec is None else dnssec) + proof)
+def _no_data(zone: Zone, proof: Records, dnssec: bool) -> Found:
+    return Found(authority=start_of_authority(zone, dnssec=dnssec) + proof)
 
 
 def _no_such_name(zone: Zone, name: bytes, dnssec: bool) -> Records:

@@ -78,6 +78,6 @@ def test_it_is_a_dict_that_forgets(steps: list[tuple[str, int, bytes]]) -> None:
         else:
             entries.clear()
             model.clear()
-        assert {k: entries.get(k) for k in entries.keys()} == model
+        assert {k: entries.get(k) for k in entries} == model
         assert len(entries) == len(model) <= 5
         assert entries.weight == sum(map(len, model.values())) <= 15

@@ -74,7 +74,7 @@ class Store:
         """Drop the entries that depend on anything, or are for a name within these zones."""
         self.changes.add_all()
         for items in (self.success, self.denial):
-            for key in list(items.keys()):
+            for key in list(items):
                 item = items.get(key)
                 if item is not None and (item.depends or zones.covers(key[0])):
                     self._remove(items, key)

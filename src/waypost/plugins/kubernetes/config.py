@@ -30,6 +30,7 @@ class SourceConfig:
     namespace_labels: str = ""
     endpoints: bool = True
     pods: bool = False
+    pod_labels: bool = False
     endpoint_pod_names: bool = False
     limits: Limits = field(default_factory=Limits)
 

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from waypost.cluster.answer import Result, answer
+from waypost.cluster.clients import client_namespace
 from waypost.cluster.entries import CLUSTER_IP
 from waypost.cluster.index import Index
+from waypost.cluster.policy import PODS_VERIFIED
 from waypost.cluster.reverse import name_servers, names_of_address
+from waypost.cluster.transfer import zone_records
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
 from waypost.plugins.kubernetes.config import Config
+from waypost.plugins.kubernetes.metadata import client_facts, question_facts
 from waypost.toolkit.fallthrough import Fallthrough
 from waypost.wire import addr, consts, names
 from waypost.wire.query import Query
@@ -25,6 +29,7 @@ _HOSTMASTER = b"\x0ahostmaster"
 # `ns.dns.ZONE` exists with other types, but these are looked up as if it did not.
 _NOT_AT_NS_DNS = (consts.TYPE_TXT, consts.TYPE_PTR)
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
+_REVERSE_TREES = (b"\x07in-addr\x04arpa\x00", b"\x03ip6\x04arpa\x00")
 
 
 class Zone:
@@ -48,16 +53,20 @@ class Zone:
 
 
 class Kubernetes:
-    """The handler. It only reads the index; that it is filled is the source's part."""
+    """The handler. It only reads the index; that it is filled is the source's part.
+
+    `local` are this server's own packed addresses, `search` the search list of its machine in wire form.
+    """
 
     name = "kubernetes"
     next: Handler
 
-    def __init__(self, config: Config, index: Index, local: Sequence[bytes]) -> None:
+    def __init__(self, config: Config, index: Index, local: Sequence[bytes], search: Sequence[bytes] = ()) -> None:
         self.config = config
         self.index = index
-        self._policy = config.policy
-        self._local = tuple(local)
+        self.policy = config.policy
+        self.local = tuple(local)
+        self._search = tuple(search)
         self._zones = tuple(Zone(name, config.fallthrough) for name in sorted(config.zones, key=len, reverse=True))
         self._primary = next(zone for zone in self._zones if zone.name == config.primary)
         self._simple = not config.policy.ignore_empty_service and not any(
@@ -71,6 +80,36 @@ class Kubernetes:
     def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
         """Be told which keys of `Reply.depends` changed; None for all."""
         return self.index.subscribe(callback)
+
+    def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
+        """A forward zone as a whole; a cluster that was not read yet must not empty anybody's copy."""
+        if all(known.name != zone for known in self._zones) or _is_reverse(zone) or not self.index.synced:
+            return None
+        apex = self._make_soa(zone)
+        if serial == self.index.serial:
+            return (apex,)
+        return zone_records(self.index, self.policy, zone, apex, self.local)
+
+    def autopath(self, request: Request) -> list[bytes]:
+        """The search path of the pod that asks, for names in our zones."""
+        zone = self._zone_of(request.name)
+        packed = addr.pack(request.client_ip)
+        if zone is None or packed is None or self.policy.pods != PODS_VERIFIED:
+            return []
+        namespace = client_namespace(self.index, packed)
+        if not namespace:
+            return []
+        own = bytes((len(namespace),)) + namespace + zone.services
+        return [own, zone.services, zone.name, *self._search, names.ROOT]
+
+    def metadata(self, request: Request) -> Iterable[tuple[str, Callable[[], str]]]:
+        """What is known of the client (`pods verified`), and for names in our zones of the question."""
+        packed = addr.pack(request.client_ip)
+        facts = list(client_facts(self.index, packed)) if packed is not None else []
+        zone = self._zone_of(request.name)
+        if zone is not None:
+            facts += question_facts(request.name, zone.name)
+        return [(label, value.__str__) for label, value in facts]
 
     def serve(self, request: Request) -> Outcome:
         """Answer names in our zones."""
@@ -109,7 +148,7 @@ class Kubernetes:
         entry = self.index.services.get(key)
         if entry is None or entry.kind != CLUSTER_IP or entry.namespace not in self.index.namespaces:
             return None
-        policy = self._policy
+        policy = self.policy
         if policy.namespaces is not None and entry.namespace not in policy.namespaces:
             return None
         size = _ADDRESS_SIZES[query.qtype]
@@ -123,7 +162,7 @@ class Kubernetes:
 
     def _look_up(self, request: Request, zone: Zone) -> Outcome:
         query = request.query
-        result = answer(self.index, self._policy, zone.name, query.qname, query.qtype)
+        result = answer(self.index, self.policy, zone.name, query.qname, query.qtype)
         if not result.exists:
             return self._missing(request, zone, result.depends)
         if result.chase:
@@ -154,11 +193,15 @@ class Kubernetes:
         kept = zone.soa
         if kept is not None and kept[0] == serial and kept[1].owner == spelled:
             return kept[1]
-        ttl = self._policy.ttl
-        timers = (_REFRESH, _RETRY, _EXPIRE, ttl)
-        record = soa(spelled, min(ttl, _SOA_TTL_LIMIT), _NS_DNS + spelled, _HOSTMASTER + spelled, serial, timers)
+        record = self._make_soa(spelled)
         zone.soa = (serial, record)
         return record
+
+    def _make_soa(self, zone: bytes) -> Record:
+        ttl = self.policy.ttl
+        timers = (_REFRESH, _RETRY, _EXPIRE, ttl)
+        mname, rname = _NS_DNS + zone, _HOSTMASTER + zone
+        return soa(zone, min(ttl, _SOA_TTL_LIMIT), mname, rname, self.index.serial, timers)
 
     def _apex_soa(self, request: Request, zone: Zone) -> Outcome:
         """SOA exists at the apex; everywhere else it is NODATA, whether the name exists or not."""
@@ -173,8 +216,8 @@ class Kubernetes:
         packed = addr.from_reverse_name(query.name)
         if packed is None:
             return None
-        ttl, primary = self._policy.ttl, self.config.primary
-        found = names_of_address(self.index, self._policy, packed)
+        ttl, primary = self.policy.ttl, self.config.primary
+        found = names_of_address(self.index, self.policy, packed)
         targets = [prefix + primary for prefix in found if len(prefix) + len(primary) <= names.MAX_NAME]
         if not targets:
             return self._missing(request, zone, (packed,))
@@ -184,8 +227,8 @@ class Kubernetes:
         query = request.query
         if query.name != zone.name:
             return None
-        spelled, ttl = query.qname, self._policy.ttl
-        servers = name_servers(self.index, self._local)
+        spelled, ttl = query.qname, self.policy.ttl
+        servers = name_servers(self.index, self.local)
         records = tuple(ns(spelled, ttl, server.prefix + spelled) for server in servers)
         glue = tuple(address(server.prefix + spelled, ttl, packed) for server in servers for packed in server.addresses)
         return self._reply(query, zone, records, glue)
@@ -196,10 +239,8 @@ class Kubernetes:
         if query.name != zone.ns_dns:
             return None
         size = _ADDRESS_SIZES[query.qtype]
-        unique = dict.fromkeys(
-            packed for server in name_servers(self.index, self._local) for packed in server.addresses
-        )
-        records = tuple(address(query.qname, self._policy.ttl, packed) for packed in unique if len(packed) == size)
+        unique = dict.fromkeys(packed for server in name_servers(self.index, self.local) for packed in server.addresses)
+        records = tuple(address(query.qname, self.policy.ttl, packed) for packed in unique if len(packed) == size)
         return self._reply(query, zone, records)
 
     def _chase(self, request: Request, zone: Zone, result: Result) -> Outcome:
@@ -231,3 +272,7 @@ class Kubernetes:
 def _extended(base: Reply, found: Reply) -> Reply:
     flags = base.flags | found.flags & consts.TC
     return base.replace(answer=base.answer + found.answer, flags=flags, depends=base.depends + found.depends)
+
+
+def _is_reverse(zone: bytes) -> bool:
+    return any(names.is_within(zone, tree) for tree in _REVERSE_TREES)

@@ -8,10 +8,12 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.site import Site
 from waypost.plugins.kubernetes.config import Config, SourceConfig, parse
 from waypost.plugins.kubernetes.handler import Kubernetes
-from waypost.plugins.kubernetes.metrics import RequestCounters
 from waypost.plugins.kubernetes.source import ClusterSource
 from waypost.toolkit.interfaces import interface_addresses
+from waypost.toolkit.resolvconf import search_domains
 from waypost.wire import addr
+
+_RESOLV_CONF = "/etc/resolv.conf"
 
 
 def setup(directive: Directive, site: Site) -> None:
@@ -22,20 +24,30 @@ def setup(directive: Directive, site: Site) -> None:
         site.log.warning(warning)
     log = site.log
     source = site.services.lender.lend(
-        ("kubernetes", config.source), lambda: ClusterSource(config.source, log, RequestCounters(site.metrics))
+        ("kubernetes", config.source), lambda: ClusterSource(config.source, log, site.metrics)
     )
-    site.add(Kubernetes(config, source.index, _own_addresses(site)))
+    search = own_search() if config.source.pods else ()
+    site.add(Kubernetes(config, source.index, _own_addresses(site), search))
     site.hooks.start.append(lambda: source.start(config.startup_timeout))
 
 
 def _source_config(config: Config, site: Site) -> SourceConfig:
-    """Manifests of the command line are the cluster of a block that names no source itself."""
-    source = config.source
+    """The block's part of it: manifests of the command line if it names no source, pods' labels if it has metadata."""
+    source = replace(config.source, pod_labels=config.source.pods and site.collect is not None)
     if source.manifests:
         return replace(source, manifests=tuple(site.path(path) for path in source.manifests))
     if source.endpoint or source.kubeconfig or not site.services.manifests:
         return source
     return replace(source, manifests=site.services.manifests)
+
+
+def own_search(path: str = _RESOLV_CONF) -> tuple[bytes, ...]:
+    """The search list of this machine, which a pod's own ends with; empty if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return search_domains(file.read())
+    except OSError:
+        return ()
 
 
 def _own_addresses(site: Site) -> list[bytes]:

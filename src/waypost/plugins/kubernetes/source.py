@@ -21,8 +21,9 @@ from waypost.kube.folder import ManifestSource
 from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
 from waypost.kube.reflector import Reflector
 from waypost.log import Log
+from waypost.metrics.registry import Registry
 from waypost.plugins.kubernetes.config import SourceConfig
-from waypost.plugins.kubernetes.metrics import RequestCounters
+from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
 
 _POLL = 0.01
 _SAY_WAITING = 0.5
@@ -39,17 +40,20 @@ class Follower(Protocol):
 class ClusterSource:
     """One cluster's index and the tasks that follow it."""
 
-    def __init__(self, config: SourceConfig, log: Log, requests: RequestCounters) -> None:
+    def __init__(self, config: SourceConfig, log: Log, registry: Registry) -> None:
         kinds = ["Service", "Namespace"]
         if config.endpoints:
             kinds.append("EndpointSlice")
         if config.pods:
             kinds.append("Pod")
-        self.index = Index(time.time, kinds=kinds, endpoint_pod_names=config.endpoint_pod_names)
+        self.index = Index(
+            time.time, kinds=kinds, endpoint_pod_names=config.endpoint_pod_names, pod_labels=config.pod_labels
+        )
         self._kinds = kinds
         self._config = config
         self._log = log
-        self._requests = requests
+        self._registry = registry
+        self._metrics: FollowMetrics | None = None
         self._client: ApiClient | None = None
         self._tasks: list[asyncio.Task[Any]] = []
 
@@ -71,6 +75,8 @@ class ClusterSource:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._client is not None:
             await self._client.close()
+        if self._metrics is not None:
+            self._metrics.forget()
 
     def _followers(self) -> Sequence[Follower]:
         config = self._config
@@ -87,14 +93,18 @@ class ClusterSource:
             access = cluster_access(config)
         except ClusterError as exc:
             raise CorefileError.unlocated(str(exc)).with_prefix("plugin/kubernetes: ") from exc
-        self._client = ApiClient(
-            access, user_agent=f"Waypost/{__version__}", limits=config.limits, metrics=self._requests
-        )
-        return [
-            Reflector(resource, self._client, self.index.sinks[resource.kind], log=self._log)
-            for resource in _resources(config)
-            if resource.kind in self._kinds
-        ]
+        requests = RequestCounters(self._registry)
+        client = ApiClient(access, user_agent=f"Waypost/{__version__}", limits=config.limits, metrics=requests)
+        metrics = FollowMetrics(self._registry, access.server)
+        self._client, self._metrics = client, metrics
+        reflectors = []
+        for resource in _resources(config):
+            if resource.kind in self._kinds:
+                sink = self.index.sinks[resource.kind]
+                reflector = Reflector(resource, client, sink, log=self._log)
+                metrics.show(resource.kind, reflector.counters, sink.count)
+                reflectors.append(reflector)
+        return reflectors
 
     async def _wait(self, patience: float) -> None:
         loop = asyncio.get_running_loop()
