@@ -16,7 +16,7 @@ V = TypeVar("V")
 class CacheMap(Generic[K, V]):
     """At most `capacity` entries and, with `weigh`, at most `max_weight` of summed weight (bytes, for instance).
 
-    `get(key)` gives the value or None, so no value may be None. `weigh(value)` must stay the same while the value is in the map.
+    `get(key)` gives the value or None, so no value may be None. What `weigh` says of a value must not change.
     """
 
     __slots__ = ("_capacity", "_keys", "_max_weight", "_places", "_random", "_values", "_weigh", "get", "weight")

@@ -78,7 +78,7 @@ def complete(zone: Zone, found: Found, target: Reply, *, dnssec: bool = False) -
     answer = found.answer + tuple(record for record in target.answer if record not in known)
     rcode = target.rcode if target.rcode in (consts.NXDOMAIN, consts.SERVFAIL) else consts.NOERROR
     authority = found.authority
-    additional = glue(zone, answer, dnssec=dnssec)
+    additional = glue(zone, (record for record in answer if record.rtype != consts.TYPE_NS), dnssec=dnssec)
     if target.rcode == consts.NXDOMAIN or (target.rcode == consts.NOERROR and not target.answer):
         if _is_referral(target) and names.is_within(found.chase, zone.origin):
             authority, additional = target.authority, target.additional

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Protocol, runtime_checkable
 
 from waypost.dispatch.site import Site
@@ -12,15 +11,13 @@ from waypost.dispatch.site import Site
 class Notifier(Protocol):
     """A handler that can send NOTIFY."""
 
-    def notify(self, zone: bytes) -> Awaitable[None] | None:
-        """Tell those who may transfer exactly this zone (wire form, lower case); it does not raise."""
+    def notify(self, zone: bytes) -> None:
+        """Tell, in the background, those who may transfer exactly this zone (wire form, lower case)."""
         ...
 
 
-async def notify_secondaries(site: Site, zone: bytes) -> None:
+def notify_secondaries(site: Site, zone: bytes) -> None:
     """Ask every `transfer` of the block to send NOTIFY for a zone."""
     for handler in site.handlers.get("transfer", ()):
         if isinstance(handler, Notifier):
-            waiting = handler.notify(zone)
-            if waiting is not None:
-                await waiting
+            handler.notify(zone)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.log import Log
-from waypost.plugins.cache.config import Config, Prefetch
-from waypost.plugins.cache.item import Item
+from waypost.plugins.cache.config import Config, Limits, Prefetch
+from waypost.plugins.cache.item import Item, Key
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresher, for_client, with_ad
@@ -21,7 +21,9 @@ from waypost.plugins.cache.store import Store
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts, names
 from waypost.wire.edns import DO
+from waypost.wire.reply import Reply
 
+_PLAIN_RCODES = (consts.NOERROR, consts.NXDOMAIN)
 _CLIENTS_BITS = consts.COPIED | consts.AD
 
 
@@ -36,6 +38,8 @@ class Cache:
     ) -> None:
         self.zones = zones
         self._everywhere = names.ROOT in zones.zones
+        self._never = _never_kept(config)
+        self._limits = (config.success, config.denial)
         self._keep_ttl = config.keep_ttl
         self._prefetch = config.prefetch
         self._keeper = keeper
@@ -61,6 +65,9 @@ class Cache:
         key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
         cells = self._cells.get(request.server.label) or self._cells_of(request.server.label)
         cells.requests.value += 1
+        if self._never.covers(query.name):
+            cells.misses.value += 1
+            return then(self.next.serve(request), lambda reply: self._not_kept(request, key, reply))
         now = self._now()
         item, half = self._success(key), 0
         if item is None or now >= item.until:
@@ -104,6 +111,14 @@ class Cache:
             lambda reply: for_client(self._keeper.settle(asking, reply)[0], query),
         )
 
+    def _not_kept(self, request: Request, key: Key, reply: Reply) -> Reply:
+        """A reply for a name that is never kept: its records get one TTL all the same, which they mostly have."""
+        query = request.query
+        if not (reply.written and _has_plain_ttl(reply, self._limits)):
+            asking = Asking(request, key, self._cells_of(request.server.label), self._store.changes.generation, None)
+            reply = self._keeper.settle(asking, reply)[0]
+        return for_client(reply, query)
+
     def _cells_of(self, label: str) -> Cells:
         cells = self._cells[label] = self._make_cells(label)
         return cells
@@ -111,6 +126,31 @@ class Cache:
     def _show_entries(self) -> None:
         for cells in self._cells.values():
             cells.show_entries(self._store)
+
+
+def _never_kept(config: Config) -> ZoneList:
+    """The zones for which neither half of the cache is used."""
+    success, denial = config.no_success, config.no_denial
+    zones = {zone for zone in success.zones if denial.covers(zone)}
+    return ZoneList(frozenset(zones | {zone for zone in denial.zones if success.covers(zone)}))
+
+
+def _has_plain_ttl(reply: Reply, limits: tuple[Limits, Limits]) -> bool:
+    """True for an answer, or a denial with its SOA, whose records all have one TTL that no limit changes."""
+    if reply.opt is not None or reply.rcode not in _PLAIN_RCODES:
+        return False
+    records = reply.answer or reply.authority
+    if not records or (not reply.answer and records[0].rtype != consts.TYPE_SOA):
+        return False
+    ttl = records[0].ttl
+    for limit in limits:
+        if not limit.min_ttl <= ttl <= limit.ttl:
+            return False
+    for section in (reply.answer, reply.authority, reply.additional):
+        for record in section:
+            if record.ttl != ttl:
+                return False
+    return True
 
 
 def _is_due(prefetch: Prefetch, item: Item, now: float, ttl: int) -> bool:

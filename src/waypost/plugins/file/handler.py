@@ -83,8 +83,8 @@ class Follower:
         self._tasks.clear()
 
     async def _follow(self, origin: bytes, served: Served) -> None:
-        await notify_secondaries(self._site, origin)
+        notify_secondaries(self._site, origin)
         while served.reload > 0:
             await asyncio.sleep(served.reload)
             if await served.source.refresh():
-                await notify_secondaries(self._site, origin)
+                notify_secondaries(self._site, origin)
