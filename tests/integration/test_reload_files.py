@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import dns.rcode
@@ -45,18 +44,19 @@ class TestBySignal:
             assert process.lines[-3:] == ["[INFO] SIGUSR1: Reloading", "[INFO] Reloading", "[INFO] Reloading complete"]
 
     def test_a_failed_one_changes_nothing_but_the_count(self, tmp_path: Path, port: int) -> None:
-        metrics, taken = free_port(), free_port()
+        metrics = free_port()
         text = block("a.org", port).replace("erratic", f"prometheus 127.0.0.1:{metrics}\n    erratic")
-        with serving(tmp_path, text, port) as process, ServerProcess(["-p", str(taken)], cwd=tmp_path / "..") as other:
-            other.serving(taken)
+        with serving(tmp_path, text, port) as process:
             sockets = process.sockets()
             assert failures(metrics) == 0
+            bound = f"b.org:{port} {{\n    bind 192.0.2.7\n    whoami\n}}\n"
+            parsing = "[ERROR] SIGUSR1: loading updated Caddyfile: "
+            setup = "[ERROR] SIGUSR1: starting with listener file descriptors: "
             broken = {
-                "[ERROR] SIGUSR1: loading updated Caddyfile: Corefile:1 - Error during parsing: Unknown": "foo\n",
-                "[ERROR] SIGUSR1: loading updated Caddyfile: Corefile is missing or has no server block": "",
-                "[ERROR] SIGUSR1: starting with listener file descriptors: plugin/erratic: Corefile:2": "a.org {\n  erratic x",
-                "bind: cannot assign requested address": text
-                + f"b.org:{taken} {{\n    bind 192.0.2.7\n    whoami\n}}\n",
+                parsing + "Corefile:2 - Error during parsing: Unknown directive 'foo'": "a.org {\n  foo\n}\n",
+                parsing + "Corefile is missing or has no server block": "# nothing\n",
+                setup + "plugin/whoami: Corefile:2": "a.org {\n  whoami x\n}\n",
+                setup + "ListenPacket: listen udp 192.0.2.7": text + bound,
             }
             for count, (error, content) in enumerate(broken.items(), 1):
                 (tmp_path / "Corefile").write_text(content)
@@ -126,9 +126,8 @@ def test_by_change_of_files(tmp_path: Path, port: int) -> None:
     metrics = free_port()
     custom = ConfigMap(tmp_path / "custom")
     custom.write({"b.server": block("b.org", port)})
-    main = f"import {custom.folder}/*.server\n" + block("a.org", port).replace(
-        "erratic", f"reload 2s 0s\n    prometheus 127.0.0.1:{metrics}\n    erratic"
-    )
+    main = block("a.org", port).replace("erratic", f"reload 2s 0s\n    prometheus 127.0.0.1:{metrics}\n    erratic")
+    main += f"import {custom.folder}/*.server\n"
     with serving(tmp_path, main, port) as process:
         process.says("[INFO] plugin/reload: Running configuration SHA512 = ")
         assert served(port, "b.org")
@@ -146,18 +145,9 @@ def test_by_change_of_files(tmp_path: Path, port: int) -> None:
         assert failures(metrics) == 2
         assert served(port, "c.org")
 
-        (tmp_path / "Corefile").write_text("")
-        process.says("[WARNING] plugin/reload: Corefile parse failed: Corefile is missing or has no server block")
-        assert failures(metrics) == 3
         custom.write({"d.server": block("d.org", port)})
-        (tmp_path / "Corefile").write_text(main)
         process.until(lambda: served(port, "d.org"), "the repaired configuration")
         assert served(port, "a.org")
-
-        (tmp_path / "Corefile").write_text("# the lines have moved\n" + main)
-        process.until(lambda: sum("Reloading complete" in line for line in process.lines) == 3, "third reload")
-        started = time.monotonic()
         assert process.stop() == 0
-        assert time.monotonic() - started < 5
         assert process.errors == []
         assert [line for line in process.lines if "[ERROR]" in line and "drip" not in line] == []

@@ -31,12 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words and words[0] in COMMANDS:
             return int(import_module(f"waypost.cli.{words[0]}").main(words[1:]))
-        if words and not words[0].startswith("-"):
-            print(f"waypost: no command '{words[0]}'\n\n{usage()}", file=sys.stderr, end="")
-            return 2
         if words[:1] in (["--help"], ["help"]):
             print(usage(), end="")
             return 0
+        if words and not words[0].startswith("-"):
+            print(f"waypost: no command '{words[0]}'\n\n{usage()}", file=sys.stderr, end="")
+            return 2
         return int(import_module("waypost.cli.coredns").main(words))
     except BrokenPipeError:
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from waypost.cli import example
 from waypost.cli.coredns import port_number
@@ -53,6 +54,9 @@ def main(words: Sequence[str]) -> int:
         port = port_number(options.port)
     except OSError as exc:
         parser.error(f"--port: {exc}")
+    for path in options.manifests:
+        if not Path(path).exists():
+            parser.error(f"--manifests: no file or folder '{path}'")
     settings = Settings(Source.named(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
     process = Process(options.pidfile, options.quiet)
     if options.example:

@@ -42,7 +42,7 @@ class View:
     headless: bool = False
 
 
-def serial(view: View) -> int:
+def zone_serial(view: View) -> int:
     """The Unix second of the last change that can be seen outside; 0: none yet."""
     index = view.index
     return max(index.serial, index.external_serial) if view.headless else index.external_serial

@@ -8,9 +8,15 @@ from typing import NamedTuple
 from waypost.cluster.entries import HEADLESS, endpoint_label, key_namespace
 from waypost.cluster.index import Index
 from waypost.cluster.policy import Policy
-from waypost.wire.names import MAX_LABEL
+from waypost.wire.names import MAX_LABEL, is_within
 
 _SVC_LABEL = b"\x03svc"
+_REVERSE_TREES = (b"\x07in-addr\x04arpa\x00", b"\x03ip6\x04arpa\x00")
+
+
+def is_reverse(zone: bytes) -> bool:
+    """True for a zone of reverse names, the trees themselves included; wire form, lower case."""
+    return any(is_within(zone, tree) for tree in _REVERSE_TREES)
 
 
 def names_of_address(index: Index, policy: Policy, packed: bytes) -> list[bytes]:

@@ -21,6 +21,10 @@ from waypost.listeners.sockets import WILDCARDS
 from waypost.plugins.order import ORDER
 
 _DNS_PORT = "53"
+# Directives that watch and tell, and change no answer.
+_OBSERVERS = frozenset(
+    ("debug", "dnstap", "errors", "health", "log", "loop", "pprof", "prometheus", "ready", "reload", "trace")
+)
 _SERVED_SCHEMES = ("dns", "tls")
 # Errors of this directive carry no `plugin/NAME: `.
 _BARE = frozenset(("on",))
@@ -79,7 +83,7 @@ def build(
         if addresses:
             if listen is not None:
                 addresses = listen.move(addresses)
-            site = Site(addresses, services, services.log)
+            site = Site(addresses, services, services.log, words=_words(block))
             site.peers = plan.sites
             plan.sites.append(site)
             blocks.append((block, site))
@@ -104,6 +108,12 @@ def load_plugin(name: str) -> Plugin | None:
             return None
         raise
     return cast(Plugin, module)
+
+
+def _words(block: ServerBlock) -> tuple[tuple[str, ...], ...]:
+    """What the block says that shapes answers, without the places where it stands."""
+    shaping = (directive for directive in block.directives if directive.name not in _OBSERVERS)
+    return tuple(sorted(tuple(token.text for token in directive.tokens) for directive in shaping))
 
 
 def _addresses(label: Token, port: str) -> list[ZoneAddress]:

@@ -69,6 +69,8 @@ class Site:
     services: Services
     log: Log
     zones: tuple[bytes, ...] = ()
+    words: tuple[tuple[str, ...], ...] = ()
+    """The words of the directives that shape answers: equal ones mean that old answers are still right."""
     bind: list[str] = field(default_factory=list)
     root: str = ""
     debug: bool = False

@@ -51,7 +51,7 @@ def read_records(path: str, origin: bytes) -> Iterator[Record]:
 
 
 def _read(path: str) -> str:
-    """Bytes that are not UTF-8 are kept apart, and refused where they stand."""
+    """Bytes that are not UTF-8 do no harm in comments, and are refused elsewhere."""
     with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
         return file.read()
 
@@ -138,8 +138,6 @@ class _Reader:
         wire = BytesIO()
         try:
             dns.rdata.from_text(dns.rdataclass.IN, rtype, self._tokens, origin, False).to_wire(wire)
-        except UnicodeError:
-            raise _Fault("text is not UTF-8") from None
         except (dns.exception.DNSException, ValueError) as exc:
             raise _Fault(f"bad {dns.rdatatype.to_text(rtype)} record: {exc}") from exc
         return wire.getvalue()

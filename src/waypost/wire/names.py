@@ -65,6 +65,17 @@ def labels(name: bytes) -> list[bytes]:
     return out
 
 
+def label_starts(name: bytes) -> list[int]:
+    """The offsets at which labels start, the root's included."""
+    starts = []
+    i = 0
+    while length := name[i]:
+        starts.append(i)
+        i += length + 1
+    starts.append(i)
+    return starts
+
+
 def count_labels(name: bytes) -> int:
     """How many labels stand before the root."""
     i = n = 0

@@ -11,6 +11,7 @@ import struct
 from waypost.wire import consts
 from waypost.wire.edns import Opt, parse_options
 from waypost.wire.errors import FormErr, Rejected
+from waypost.wire.names import label_starts
 
 _HEADER = struct.Struct("!HHHHHH")
 _TYPE_CLASS = struct.Struct("!HH")
@@ -25,11 +26,11 @@ _ECHOED_BITS = consts.TC | consts.RD | consts.RA | consts.AD | consts.CD
 class Query:
     """One query as it arrived.
 
-    `qname` is the wire name as sent, `name` the same in lower case, `end` the offset behind the question in `wire`,
-    `opt` the OPT record or None.
+    `qname` is the wire name as sent, `name` the same in lower case, `starts` the offsets in it at which labels start
+    (the root's included), `end` the offset behind the question in `wire`, `opt` the OPT record or None.
     """
 
-    __slots__ = ("end", "flags", "id", "name", "opt", "qclass", "qname", "qtype", "wire")
+    __slots__ = ("end", "flags", "id", "name", "opt", "qclass", "qname", "qtype", "starts", "wire")
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Query:
         qtype: int,
         qclass: int,
         opt: Opt | None = None,
+        starts: list[int] | None = None,
     ) -> None:
         self.wire = wire
         self.id = message_id
@@ -50,6 +52,12 @@ class Query:
         self.qclass = qclass
         self.end = _HEADER_SIZE + len(qname) + 4
         self.opt = opt
+        self.starts = label_starts(qname) if starts is None else starts
+
+    def within(self, zone: bytes) -> bool:
+        """True if the name equals the (lower-case) zone or lies below it."""
+        name = self.name
+        return name.endswith(zone) and len(name) - len(zone) in self.starts
 
     @property
     def opcode(self) -> int:
@@ -88,11 +96,14 @@ def parse_query(wire: bytes) -> Query:
     if size == _HEADER_SIZE:
         raise Rejected(_refusal(message_id, flags, consts.SERVFAIL))
     i = _HEADER_SIZE
+    starts = []
     try:
         while length := wire[i]:
+            starts.append(i - _HEADER_SIZE)
             i += length + 1
             if length > 63 or i >= _MAX_NAME_END:
                 raise Rejected(_refusal(message_id, flags & ~consts.OPCODE_MASK, consts.FORMERR))
+        starts.append(i - _HEADER_SIZE)
         i += 1
         qtype, qclass = _TYPE_CLASS.unpack_from(wire, i)
     except (IndexError, struct.error):
@@ -104,7 +115,7 @@ def parse_query(wire: bytes) -> Query:
         except FormErr:
             question = wire[_HEADER_SIZE : i + 4]
             raise Rejected(_refusal(message_id, flags & ~consts.OPCODE_MASK, consts.FORMERR, question)) from None
-    return Query(wire, message_id, flags, wire[_HEADER_SIZE:i], qtype, qclass, opt)
+    return Query(wire, message_id, flags, wire[_HEADER_SIZE:i], qtype, qclass, opt, starts)
 
 
 def _refusal(message_id: int, flags: int, rcode: int, question: bytes = b"") -> bytes:

@@ -13,7 +13,7 @@ from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Limits, Prefetch
-from waypost.plugins.cache.item import Item, Key
+from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresher, for_client, with_ad
@@ -59,15 +59,18 @@ class Cache:
         """From the cache, or else from the source."""
         query = request.query
         flags = query.flags
-        if not (self._everywhere or self.zones.covers(query.name)) or flags & consts.OPCODE_MASK:
+        if not (self._everywhere or self.zones.holds(query)) or flags & consts.OPCODE_MASK:
             return self.next.serve(request)
-        do = query.opt.flags & DO if query.opt is not None else 0
-        key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
         cells = self._cells.get(request.server.label) or self._cells_of(request.server.label)
         cells.requests.value += 1
-        if self._never.covers(query.name):
+        if self._never.holds(query):
             cells.misses.value += 1
-            return then(self.next.serve(request), lambda reply: self._not_kept(request, key, reply))
+            outcome = self.next.serve(request)
+            if type(outcome) is Reply:
+                return self._not_kept(request, outcome)
+            return then(outcome, lambda reply: self._not_kept(request, reply))
+        do = query.opt.flags & DO if query.opt is not None else 0
+        key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
         now = self._now()
         item, half = self._success(key), 0
         if item is None or now >= item.until:
@@ -111,13 +114,12 @@ class Cache:
             lambda reply: for_client(self._keeper.settle(asking, reply)[0], query),
         )
 
-    def _not_kept(self, request: Request, key: Key, reply: Reply) -> Reply:
+    def _not_kept(self, request: Request, reply: Reply) -> Reply:
         """A reply for a name that is never kept: its records get one TTL all the same, which they mostly have."""
         query = request.query
         if not (reply.written and _has_plain_ttl(reply, self._limits)):
-            asking = Asking(request, key, self._cells_of(request.server.label), self._store.changes.generation, None)
-            reply = self._keeper.settle(asking, reply)[0]
-        return for_client(reply, query)
+            reply = self._keeper.shape(query, reply)
+        return reply if reply.flags & _CLIENTS_BITS == query.flags & consts.COPIED else for_client(reply, query)
 
     def _cells_of(self, label: str) -> Cells:
         cells = self._cells[label] = self._make_cells(label)

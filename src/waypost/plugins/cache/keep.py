@@ -57,22 +57,16 @@ class Keeper:
             return reply, False
         query = asking.request.query
         verdict = judge(query, reply, self._config, self._wall())
-        reply = Reply(
-            reply.rcode,
-            reply.flags,
-            with_ttl(reply.answer, verdict.ttl),
-            with_ttl(reply.authority, verdict.ttl),
-            with_ttl(reply.additional, verdict.ttl),
-            None,
-            reply.question,
-            reply.error,
-            depends=reply.depends,
-        )
+        reply = _shaped(reply, verdict.ttl)
         if reply.question and not _same_question(reply.question, query):
             asking.cells.drops.inc()
             return reply, False
         self._keep(asking, verdict, reply)
         return reply, reply.rcode in (consts.NOERROR, consts.NXDOMAIN)
+
+    def shape(self, query: Query, reply: Reply) -> Reply:
+        """A reply that is not to be kept, with the TTL it would have been kept with and without its own OPT."""
+        return _shaped(reply, judge(query, reply, self._config, self._wall()).ttl) if reply.written else reply
 
     def _keep(self, asking: Asking, verdict: Verdict, reply: Reply) -> None:
         """Let a reply replace what was known, and store it, as its verdict says."""
@@ -103,6 +97,20 @@ class Keeper:
         if metadata is not None and WILDCARD in metadata:
             item.wildcard = metadata[WILDCARD]()
         return item
+
+
+def _shaped(reply: Reply, ttl: int) -> Reply:
+    return Reply(
+        reply.rcode,
+        reply.flags,
+        with_ttl(reply.answer, ttl),
+        with_ttl(reply.authority, ttl),
+        with_ttl(reply.additional, ttl),
+        None,
+        reply.question,
+        reply.error,
+        depends=reply.depends,
+    )
 
 
 def _same_question(question: bytes, query: Query) -> bool:

@@ -39,8 +39,8 @@ def setup(directive: Directive, site: Site) -> None:
 
 
 def _lent(site: Site, config: Config, rng: random.Random) -> Store:
-    """The store of the configuration before, if this block is served at the same place with the same settings."""
-    key = ("cache", site.addresses, tuple(site.bind), site.view, config)
+    """The store of the configuration before, if this block is at the same place and says the same of answers."""
+    key = ("cache", site.addresses, tuple(site.bind), site.view, config, site.words)
     return site.services.lender.lend(key, lambda: Store(config, rng))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from waypost.corefile.args import Cursor, parse_int
 from waypost.corefile.errors import CorefileError
@@ -32,7 +32,7 @@ class _Draft:
     apex: bytes = _DEFAULT_APEX
     ttl: int = 5
     headless: bool = False
-    fallthrough: Fallthrough = Fallthrough()  # noqa: RUF009  # a frozen value
+    fallthrough: Fallthrough = field(default_factory=Fallthrough)
 
 
 def parse(directive: Directive, zones: tuple[bytes, ...]) -> Config:
@@ -65,7 +65,10 @@ def _ttl(cursor: Cursor, draft: _Draft) -> None:
     values = cursor.remaining_args()
     if not values:
         raise cursor.arg_err()
-    ttl = cursor.parsed(parse_int, values[0])
+    try:
+        ttl = parse_int(values[0])
+    except ValueError as exc:
+        raise CorefileError.unlocated(str(exc)) from exc
     if not 0 <= ttl <= _MAX_TTL:
         raise cursor.err(f"ttl must be in range [0, {_MAX_TTL}]: {ttl}")
     draft.ttl = ttl

@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from waypost.cluster.answer import Result
-from waypost.cluster.external import View, answer, reverse, serial, server_addresses, zone_records
+from waypost.cluster.answer import MISSING, NODATA, Result
+from waypost.cluster.external import View, answer, reverse, server_addresses, zone_records, zone_serial
 from waypost.cluster.index import Index
 from waypost.cluster.policy import Policy
+from waypost.cluster.reverse import is_reverse
 from waypost.dispatch.handler import Handler, Outcome, settled
 from waypost.dispatch.request import Request
 from waypost.plugins.k8s_external.config import Config
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts, names
 from waypost.wire.query import Query
-from waypost.wire.record import Record, Records, address, ns, soa
+from waypost.wire.record import Record, address, ns, soa
 from waypost.wire.reply import Reply, authoritative, failure
 
 _REFRESH, _RETRY, _EXPIRE = 7200, 1800, 86400
@@ -24,7 +25,6 @@ _NS1 = b"\x03ns1"
 _HOSTMASTER = b"\x0ahostmaster"
 _TRANSFERS = (consts.TYPE_AXFR, consts.TYPE_IXFR)
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
-_REVERSE_TREES = (b"\x07in-addr\x04arpa\x00", b"\x03ip6\x04arpa\x00")
 _CIRCLE = 1 << 32
 
 
@@ -68,10 +68,10 @@ class External:
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """A forward zone as a whole, once the cluster was read."""
         view, known = self._view, self._zones.get(zone)
-        if view is None or known is None or _is_reverse(zone) or not view.index.synced:
+        if view is None or known is None or is_reverse(zone) or not view.index.synced:
             return None
         apex = self._soa(view, known)
-        if serial is not None and not _is_newer(_serial(view), serial):
+        if serial is not None and not _is_newer(zone_serial(view), serial):
             return (apex,)
         return zone_records(view, zone, apex, known.name_server, self._local)
 
@@ -106,7 +106,7 @@ class External:
     def _at_apex(self, query: Query, view: View, zone: Zone) -> Reply:
         """The label that keeps names of the zone's own apart from namespaces, and its name server."""
         if query.name not in (zone.apex, zone.name_server):
-            return self._reply(query, view, zone, Result(False))
+            return self._reply(query, view, zone, MISSING)
         size = _ADDRESS_SIZES.get(query.qtype) if query.name == zone.name_server else None
         found = server_addresses(view, self._local)
         records = tuple(address(query.qname, view.ttl, packed) for packed in found if len(packed) == size)
@@ -120,7 +120,7 @@ class External:
         targets = [host for host in result.chase if host != query.name]
         return self._chase(request, base, targets) if targets else base
 
-    def _reply(self, query: Query, view: View, zone: Zone, result: Result = Result(True)) -> Reply:  # noqa: B008
+    def _reply(self, query: Query, view: View, zone: Zone, result: Result = NODATA) -> Reply:
         """The records found, or a denial; before the cluster was read nobody can know that a name does not exist."""
         if result.answer:
             return authoritative(query, result.answer, additional=result.additional, depends=result.depends)
@@ -131,7 +131,7 @@ class External:
 
     def _soa(self, view: View, zone: Zone) -> Record:
         timers = (_REFRESH, _RETRY, _EXPIRE, view.ttl)
-        return soa(zone.name, view.ttl, zone.name_server, zone.mailbox, _serial(view), timers)
+        return soa(zone.name, view.ttl, zone.name_server, zone.mailbox, zone_serial(view), timers)
 
     @staticmethod
     async def _chase(request: Request, base: Reply, targets: Iterable[bytes]) -> Reply:
@@ -143,7 +143,7 @@ class External:
         for target in targets:
             for wanted in _ADDRESS_SIZES if qtype == consts.TYPE_SRV else (qtype,):
                 found = await settled(request.lookup(target, wanted))
-                base = _extended(base, found, found.answer, in_answer=qtype != consts.TYPE_SRV)
+                base = _extended(base, found, in_answer=qtype != consts.TYPE_SRV)
         return base
 
 
@@ -153,22 +153,13 @@ def make_zone(name: bytes, label: bytes) -> Zone:
     return Zone(name, apex, names.join(_NS1, apex), names.join(_HOSTMASTER, apex))
 
 
-def _extended(base: Reply, found: Reply, records: Records, *, in_answer: bool) -> Reply:
-    flags = base.flags | found.flags & consts.TC
-    depends = base.depends + found.depends
+def _extended(base: Reply, found: Reply, *, in_answer: bool) -> Reply:
+    base = base.replace(flags=base.flags | found.flags & consts.TC, depends=base.depends + found.depends)
     if in_answer:
-        return base.replace(answer=base.answer + records, flags=flags, depends=depends)
-    return base.replace(additional=base.additional + records, flags=flags, depends=depends)
-
-
-def _serial(view: View) -> int:
-    return serial(view)
+        return base.replace(answer=base.answer + found.answer)
+    return base.replace(additional=base.additional + found.answer)
 
 
 def _is_newer(one: int, other: int) -> bool:
     """Serial number arithmetic (RFC 1982)."""
     return 0 < (one - other) % _CIRCLE < _CIRCLE // 2
-
-
-def _is_reverse(zone: bytes) -> bool:
-    return any(names.is_within(zone, tree) for tree in _REVERSE_TREES)

@@ -10,7 +10,7 @@ from waypost.cluster.clients import client_namespace
 from waypost.cluster.entries import CLUSTER_IP
 from waypost.cluster.index import Index
 from waypost.cluster.policy import PODS_VERIFIED
-from waypost.cluster.reverse import name_servers, names_of_address
+from waypost.cluster.reverse import is_reverse, name_servers, names_of_address
 from waypost.cluster.transfer import zone_records
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
@@ -28,8 +28,9 @@ _NS_DNS = b"\x02ns\x03dns"
 _HOSTMASTER = b"\x0ahostmaster"
 # `ns.dns.ZONE` exists with other types, but these are looked up as if it did not.
 _NOT_AT_NS_DNS = (consts.TYPE_TXT, consts.TYPE_PTR)
+# Types that say something else than NXDOMAIN at a name that does not exist.
+_NEVER_MISSING = (consts.TYPE_SOA, consts.TYPE_AXFR, consts.TYPE_IXFR)
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
-_REVERSE_TREES = (b"\x07in-addr\x04arpa\x00", b"\x03ip6\x04arpa\x00")
 
 
 class Zone:
@@ -83,7 +84,7 @@ class Kubernetes:
 
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """A forward zone as a whole; a cluster that was not read yet must not empty anybody's copy."""
-        if all(known.name != zone for known in self._zones) or _is_reverse(zone) or not self.index.synced:
+        if all(known.name != zone for known in self._zones) or is_reverse(zone) or not self.index.synced:
             return None
         apex = self._make_soa(zone)
         if serial == self.index.serial:
@@ -92,7 +93,7 @@ class Kubernetes:
 
     def autopath(self, request: Request) -> list[bytes]:
         """The search path of the pod that asks, for names in our zones."""
-        zone = self._zone_of(request.name)
+        zone = self._zone_of(request.query)
         packed = addr.pack(request.client_ip)
         if zone is None or packed is None or self.policy.pods != PODS_VERIFIED:
             return []
@@ -106,7 +107,7 @@ class Kubernetes:
         """What is known of the client (`pods verified`), and for names in our zones of the question."""
         packed = addr.pack(request.client_ip)
         facts = list(client_facts(self.index, packed)) if packed is not None else []
-        zone = self._zone_of(request.name)
+        zone = self._zone_of(request.query)
         if zone is not None:
             facts += question_facts(request.name, zone.name)
         return [(label, value.__str__) for label, value in facts]
@@ -115,11 +116,11 @@ class Kubernetes:
         """Answer names in our zones."""
         query = request.query
         qtype = query.qtype
-        if qtype in _ADDRESS_SIZES and self._simple:
-            reply = self._service_address(query)
-            if reply is not None:
-                return reply
-        zone = self._zone_of(query.name)
+        if self._simple and query.name.endswith(self._primary.services):
+            outcome = self._below_services(request, query, qtype)
+            if outcome is not None:
+                return outcome
+        zone = self._zone_of(query)
         if zone is None:
             return self.next.serve(request)
         special = self._SPECIAL.get(qtype)
@@ -129,36 +130,43 @@ class Kubernetes:
             return self._reply(query, zone)
         return self._look_up(request, zone)
 
-    def _zone_of(self, name: bytes) -> Zone | None:
+    def _zone_of(self, query: Query) -> Zone | None:
         for zone in self._zones:
-            if name.endswith(zone.name) and names.is_within(name, zone.name):
+            if query.within(zone.name):
                 return zone
         return None
 
-    def _service_address(self, query: Query) -> Reply | None:
-        """The most common question, `SERVICE.NAMESPACE.svc.ZONE A`, in one look-up; None: not that simple.
+    def _below_services(self, request: Request, query: Query, qtype: int) -> Outcome | None:
+        """What most questions are about, in one look-up; None: not that simple.
 
-        That the index has the key proves that it is two whole labels, and so that the name is in the zone.
+        A Service's own address, and every name at or below a Service that does not exist (a pod's search list asks for
+        more of these than of anything else).
         """
         zone = self._primary
-        name = query.name
-        if not name.endswith(zone.services):
+        name, starts = query.name, query.starts
+        at = len(name) - len(zone.services)
+        depth = starts.index(at) if at in starts else 0
+        if depth < 2:
             return None
-        key = name[: -len(zone.services)]
+        key = name[starts[depth - 2] : at]
         entry = self.index.services.get(key)
-        if entry is None or entry.kind != CLUSTER_IP or entry.namespace not in self.index.namespaces:
+        if entry is None:
+            return None if qtype in _NEVER_MISSING else self._missing(request, zone, (key,))
+        size = _ADDRESS_SIZES.get(qtype)
+        if depth > 2 or size is None or entry.kind != CLUSTER_IP or not self._exposes(entry.namespace):
             return None
-        policy = self.policy
-        if policy.namespaces is not None and entry.namespace not in policy.namespaces:
-            return None
-        size = _ADDRESS_SIZES[query.qtype]
         for packed in entry.addresses:
             if len(packed) == size:
                 break
         else:
             return self._reply(query, zone, depends=(key,))
-        records = tuple([address(query.qname, policy.ttl, packed) for packed in entry.addresses if len(packed) == size])
+        ttl = self.policy.ttl
+        records = tuple([address(query.qname, ttl, packed) for packed in entry.addresses if len(packed) == size])
         return authoritative(query, records, depends=(key,))
+
+    def _exposes(self, namespace: bytes) -> bool:
+        exposed = self.policy.namespaces
+        return namespace in self.index.namespaces and (exposed is None or namespace in exposed)
 
     def _look_up(self, request: Request, zone: Zone) -> Outcome:
         query = request.query
@@ -272,7 +280,3 @@ class Kubernetes:
 def _extended(base: Reply, found: Reply) -> Reply:
     flags = base.flags | found.flags & consts.TC
     return base.replace(answer=base.answer + found.answer, flags=flags, depends=base.depends + found.depends)
-
-
-def _is_reverse(zone: bytes) -> bool:
-    return any(names.is_within(zone, tree) for tree in _REVERSE_TREES)
