@@ -25,10 +25,3 @@ class ClockLoop(asyncio.SelectorEventLoop):
         """Let everything run that can."""
         for _ in range(_TURNS):
             await asyncio.sleep(0)
-
-
-class ClockPolicy(asyncio.DefaultEventLoopPolicy):
-    """For the fixture `event_loop_policy` of pytest-asyncio."""
-
-    def new_event_loop(self) -> ClockLoop:
-        return ClockLoop()

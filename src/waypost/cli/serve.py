@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -66,8 +67,11 @@ def main(words: Sequence[str]) -> int:
             manifests=settings.manifests or (str(example.FOLDER),),
             listen=settings.listen or Listen("127.0.0.1", "1053"),
         )
-        process = replace(process, announce=example.announcement(settings.listen))
-    return serve(settings, process)
+        process = replace(process, announce="" if options.manifests else example.announcement(settings.listen))
+    code = serve(settings, process)
+    if code == 1 and options.example and not options.conf:
+        print(example.HINT, file=sys.stderr)
+    return code
 
 
 def _listen(parser: argparse.ArgumentParser, text: str | None) -> Listen | None:

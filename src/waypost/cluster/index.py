@@ -87,11 +87,19 @@ class Index:
         self._namespace_bytes: dict[str, bytes] = {}
         self._subscribers: list[Subscriber] = []
         self.sinks: dict[str, Sink[Any]] = {
-            "Service": Sink[Service](self._put_service, self._drop_service, object_key, self.services.keys),
-            "EndpointSlice": Sink[EndpointSlice](self._put_slice, self._drop_slice, object_key, self.endpoints.keys),
-            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys),
+            "Service": Sink[Service](
+                self._put_service, self._drop_service, object_key, self.services.keys, self._listed
+            ),
+            "EndpointSlice": Sink[EndpointSlice](
+                self._put_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
+            ),
+            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys, self._listed),
             "Namespace": Sink[Namespace](
-                self._put_namespace, self._drop_namespace, lambda _, name: name.encode(), lambda: self.namespaces
+                self._put_namespace,
+                self._drop_namespace,
+                lambda _, name: name.encode(),
+                lambda: self.namespaces,
+                self._listed,
             ),
         }
 
@@ -120,6 +128,11 @@ class Index:
     def _tell(self, keys: Sequence[bytes] | None) -> None:
         for callback in self._subscribers:
             callback(keys)
+
+    def _listed(self) -> None:
+        """One kind was read in full; once all were, answers that had to wait for that are out of date."""
+        if self.synced:
+            self._touch(None)
 
     def _intern(self, ports: Ports) -> Ports:
         """Most Services have one of a few port lists."""

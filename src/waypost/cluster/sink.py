@@ -9,13 +9,14 @@ T = TypeVar("T")
 
 
 class Sink(Generic[T]):
-    """Takes objects of one kind. Keys are the index's own; `put` gives the key of what it stored.
+    """Takes objects of one kind. Keys are the index's own; `put` gives the key of what it stored, `whole` is called
+    when the first list was complete.
 
     A list is applied object by object over what is there, and what it did not name is dropped at its end: a reader
     never sees a half-empty cluster, and no second copy is held.
     """
 
-    __slots__ = ("_drop", "_key", "_keys", "_put", "_seen", "synced")
+    __slots__ = ("_drop", "_key", "_keys", "_put", "_seen", "_whole", "synced")
 
     def __init__(
         self,
@@ -23,11 +24,13 @@ class Sink(Generic[T]):
         drop: Callable[[bytes], None],
         key: Callable[[str, str], bytes],
         keys: Callable[[], Iterable[bytes]],
+        whole: Callable[[], None] = lambda: None,
     ) -> None:
         self._put = put
         self._drop = drop
         self._key = key
         self._keys = keys
+        self._whole = whole
         self._seen: set[bytes] | None = None
         self.synced = False
 
@@ -51,7 +54,9 @@ class Sink(Generic[T]):
         if seen is not None:
             for key in [key for key in self._keys() if key not in seen]:
                 self._drop(key)
-        self.synced = True
+        if not self.synced:
+            self.synced = True
+            self._whole()
 
     def abort_list(self) -> None:
         """The list broke off: keep what was there and what came."""

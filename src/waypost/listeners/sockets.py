@@ -77,7 +77,7 @@ def _listen_text(stream: bool, host: str, port: str, exc: Exception) -> str:
         return f"address {port}: invalid port"
     shown = "" if host in ("0.0.0.0", "::") else host
     code = exc.errno if isinstance(exc, OSError) else None
-    reason = _REASONS.get(code or 0) or os.strerror(code or 0).lower()
+    reason = _REASONS.get(code or 0) or (os.strerror(code).lower() if code else str(exc))
     return f"listen {'tcp' if stream else 'udp'} {join_host_port(shown, port)}: bind: {reason}"
 
 

@@ -71,50 +71,63 @@ class UdpListener:
         self.sock.close()
 
     def _drain_bound(self) -> bool:
-        """Answer up to 32 packets; True if more may be waiting."""
+        """Answer up to 32 packets; True if more may be waiting.
+
+        Answers leave together at the end: a client that sleeps is woken once for all of them, and not for each.
+        """
         server = self.server
         assert server is not None
         serve, receive, send = server.serve, self.sock.recvfrom, self.sock.sendto
+        answers: list[tuple[bytes, Address]] = []
+        more = True
         for _ in range(_DRAIN):
             try:
                 wire, client = receive(_MAX_DATAGRAM)
             except BlockingIOError:
-                return False
+                more = False
+                break
             except OSError:  # an ICMP error of an earlier answer
                 self._drop("socket").inc()
                 continue
             answer = serve(wire, client, True)
-            if answer.__class__ is bytes:
-                try:
-                    send(answer, client)
-                except OSError:  # no way to the client, or a full send buffer: nobody to tell
-                    self._drop("socket").inc()
+            if isinstance(answer, bytes):
+                answers.append((answer, client))
             elif answer is not None:
                 self._later(server, answer, client, None)
-        return True
+        for reply, client in answers:
+            try:
+                send(reply, client)
+            except OSError:  # no way to the client, or a full send buffer: nobody to tell
+                self._drop("socket").inc()
+        return more
 
     def _drain_unbound(self) -> bool:
         """The same on a wildcard socket: the answer must leave from the address that the query came to."""
         server = self.server
         assert server is not None
         sock = self.sock
+        answers: list[tuple[bytes, _Control, Address]] = []
+        more = True
         for _ in range(_DRAIN):
             try:
                 wire, control, _flags, client = sock.recvmsg(_MAX_DATAGRAM, 64)
             except BlockingIOError:
-                return False
+                more = False
+                break
             except OSError:
                 self._drop("socket").inc()
                 continue
             answer = server.serve(wire, client, True)
-            if answer.__class__ is bytes:
-                try:
-                    sock.sendmsg((answer,), _reply_control(control), 0, client)
-                except OSError:
-                    self._drop("socket").inc()
+            if isinstance(answer, bytes):
+                answers.append((answer, control, client))
             elif answer is not None:
                 self._later(server, answer, client, _reply_control(control))
-        return True
+        for reply, control, client in answers:
+            try:
+                sock.sendmsg((reply,), _reply_control(control), 0, client)
+            except OSError:
+                self._drop("socket").inc()
+        return more
 
     def _later(self, server: Server, answer: Any, client: Address, control: _Control | None) -> None:
         if len(self._waiting) >= _MAX_WAITING:

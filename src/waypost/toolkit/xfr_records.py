@@ -28,7 +28,7 @@ class IncomingRecords:
 
     __slots__ = ("_adding", "_known", "_serial", "_shape", "_zone", "complete")
 
-    def __init__(self, origin: bytes, known: Iterable[Record] = ()) -> None:
+    def __init__(self, known: Iterable[Record] = ()) -> None:
         self._known = list(known)
         self._zone: dict[tuple[bytes, int, bytes], Record] = {}
         self._shape = _Shape.UNKNOWN
@@ -46,13 +46,9 @@ class IncomingRecords:
             elif record.rtype == consts.TYPE_SOA:
                 self._at_soa(record)
             else:
-                self._shape = _Shape.WHOLE if self._shape is _Shape.UNKNOWN else self._shape
-                self._keep(record)
-
-    def end_of_message(self) -> None:
-        """A lone SOA of the serial that is known already says that there is nothing new."""
+                self._apply(record)
         if self._shape is _Shape.UNKNOWN and self._known and self._serial == serial_of(self._known[0]):
-            self.complete = True
+            self.complete = True  # a lone SOA says that there is nothing new
 
     def records(self) -> list[Record] | None:
         """The zone's records, SOA first; None if the known zone is current. Only once complete."""
@@ -89,10 +85,15 @@ class IncomingRecords:
             self._keep(record)
         self._adding = False
 
-    def _keep(self, record: Record) -> None:
-        if self._shape is _Shape.DIFFERENCES and not self._adding:
+    def _apply(self, record: Record) -> None:
+        if self._shape is _Shape.UNKNOWN:
+            self._shape = _Shape.WHOLE
+        if self._adding:
+            self._keep(record)
+        else:
             self._drop(record)
-            return
+
+    def _keep(self, record: Record) -> None:
         self._zone[_key(record)] = record
 
     def _drop(self, record: Record) -> None:

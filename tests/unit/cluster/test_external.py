@@ -168,8 +168,8 @@ def test_reverse(index: Index) -> None:
     assert packed is not None
     qname = addr.reverse_name(packed)
     assert record_texts(reverse(view(index), ZONE, qname, packed).answer, "ext.test.") == [
-        "7.113.0.203.in-addr.arpa. 7 PTR lb.hidden",
         "7.113.0.203.in-addr.arpa. 7 PTR lb.shop",
+        "7.113.0.203.in-addr.arpa. 7 PTR lb.hidden",
     ]
     shown = view(index, namespaces=frozenset((b"shop",)))
     assert len(reverse(shown, ZONE, qname, packed).answer) == 1

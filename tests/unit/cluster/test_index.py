@@ -162,3 +162,12 @@ def test_name_servers() -> None:
     ]
     assert name_servers(index, []) == []
     assert [server.prefix for server in name_servers(index, [packed("10.9.9.9")])] == [b"\x02ns\x03dns"]
+
+
+def test_the_end_of_the_first_sync_touches_everything() -> None:
+    index = Index(lambda: 0.0, kinds=("Service", "Namespace"))
+    seen = watch(index)
+    for kind in ("Service", "Namespace", "Namespace"):
+        index.sinks[kind].begin_list()
+        index.sinks[kind].end_list()
+    assert seen == [None], "a SERVFAIL of the time before must not outlive it"

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.clock import ClockLoop, ClockPolicy
+from support.clock import ClockLoop
 from support.listening import FakeTransport, World, numbers, query, response, stream
 from waypost.dispatch.timeouts import Timeouts
 from waypost.listeners.tcp import TcpConnection, TcpListener
@@ -43,11 +43,6 @@ class Bench:
 
     def use(self, **timeouts: float) -> None:
         self.listener.timeouts = Timeouts(**timeouts)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def event_loop_policy() -> ClockPolicy:
-    return ClockPolicy()
 
 
 @pytest.fixture

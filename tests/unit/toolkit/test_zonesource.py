@@ -7,7 +7,6 @@ from pathlib import Path
 
 from support.chain import FakeProcess
 from support.zones import HEAD, write_zone
-
 from waypost.toolkit.zonesource import ZoneSource
 from waypost.wire import names
 

@@ -74,6 +74,11 @@ class Kubernetes:
             zone is not self._primary and names.is_within(zone.name, config.primary) for zone in self._zones
         )
 
+    @property
+    def zones(self) -> tuple[bytes, ...]:
+        """The zones served, in wire form and lower case."""
+        return self.config.zones
+
     def ready(self) -> bool:
         """True once the cluster was read."""
         return self.index.synced

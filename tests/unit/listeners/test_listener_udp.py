@@ -1,0 +1,259 @@
+"""Datagrams over real sockets of loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import warnings
+from collections.abc import AsyncIterator
+
+import dns.message
+import pytest
+
+from support.listening import World, query, response
+from waypost.listeners import udp
+from waypost.listeners.sockets import open_socket
+from waypost.listeners.udp import UdpListener
+
+HOSTS = ["127.0.0.1", "0.0.0.0", "::1", "::"]
+
+
+class Bench:
+    """A listener on a free port of `host`, its world, and a client at the loopback address of that family."""
+
+    def __init__(self, host: str) -> None:
+        self.world = World(host)
+        v6 = ":" in host
+        family = socket.AF_INET6 if v6 else socket.AF_INET
+        self.listener = UdpListener(open_socket(family, socket.SOCK_DGRAM, host, "0"), self.world.registry)
+        self.port = self.listener.sock.getsockname()[1]
+        self.address = ("::1" if v6 else "127.0.0.1", self.port)
+        self.client = socket.socket(family, socket.SOCK_DGRAM)
+        self.client.setblocking(False)
+        self.client.bind((self.address[0], 0))
+
+    def serve(self) -> None:
+        self.listener.serve(self.world.server)
+
+    def send(self, *wires: bytes, to: str = "") -> None:
+        for wire in wires:
+            self.client.sendto(wire, (to or self.address[0], self.port))
+
+    async def receive(self) -> tuple[int, str]:
+        """The next answer's id, and the address it came from."""
+        async with asyncio.timeout(2):
+            wire, peer = await asyncio.get_running_loop().sock_recvfrom(self.client, 4096)
+        message = dns.message.from_wire(wire)
+        assert message.answer
+        return message.id, peer[0]
+
+    async def answered(self, count: int) -> list[int]:
+        return [(await self.receive())[0] for _ in range(count)]
+
+    def nothing_more(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            return not self.client.recv(4096)
+        return True
+
+    async def release(self, name: bytes) -> None:
+        self.world.plugin.waiting[name].set()
+        await turns(5)
+
+
+async def turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture(params=HOSTS)
+async def b(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    bench = Bench(request.param)
+    bench.serve()
+    yield bench
+    bench.client.close()
+    for event in bench.world.plugin.waiting.values():
+        event.set()
+    if bench.listener.sock.fileno() != -1:
+        await bench.listener.close()
+
+
+only_bound = pytest.mark.parametrize("b", ["127.0.0.1"], indirect=True)
+both_ways = pytest.mark.parametrize("b", ["127.0.0.1", "0.0.0.0"], indirect=True)
+
+
+class TestAnswers:
+    async def test_at_once_and_later(self, b: Bench) -> None:
+        b.send(query("slow.", 1), query("a.", 2))
+        assert await b.receive() == (2, b.address[0])
+        await b.release(b"slow")
+        assert await b.receive() == (1, b.address[0])
+        assert not b.world.server.pending
+
+    @pytest.mark.parametrize("name", ["a.", "slow."])
+    @pytest.mark.parametrize("b", ["0.0.0.0"], indirect=True)
+    async def test_they_leave_from_the_address_asked(self, b: Bench, name: str) -> None:
+        for number, host in enumerate(("127.0.0.2", "127.0.0.1", "127.0.0.3")):
+            b.send(query(name, number), to=host)
+            if name == "slow.":
+                await turns(5)
+                await b.release(b"slow")
+            assert await b.receive() == (number, host)
+
+    @pytest.mark.parametrize("b", ["0.0.0.0", "::"], indirect=True)
+    async def test_what_came_before_it_served_too(self, b: Bench) -> None:
+        early = Bench(b.world.server.host)
+        host = "127.0.0.2" if early.world.server.host == "0.0.0.0" else "::1"
+        early.send(query("a.", 7), to=host)
+        early.serve()
+        assert await early.receive() == (7, host)
+        await early.listener.close()
+        early.client.close()
+
+    @both_ways
+    async def test_only_queries(self, b: Bench) -> None:
+        b.send(b"", b"\0" * 11, response(1), response(2)[:12], query("drop.", 3), query("a.", 4))
+        assert await b.answered(1) == [4]
+        assert b.nothing_more()
+        assert len(b.world.plugin.seen) == 2
+
+    @both_ways
+    async def test_a_fault_of_a_plugin_costs_one_answer(self, b: Bench) -> None:
+        b.send(query("fail.", 1), query("a.", 2))
+        assert await b.answered(1) == [2]
+
+    @both_ways
+    async def test_another_server_takes_over_between_two_packets(self, b: Bench) -> None:
+        successor = World()
+        b.send(query("slow.", 1))
+        await turns(5)
+        b.listener.serve(successor.server)
+        b.send(query("a.", 2))
+        assert await b.answered(1) == [2]
+        await b.release(b"slow")
+        assert await b.answered(1) == [1]
+        assert [request.query.id for request in successor.plugin.seen] == [2]
+
+
+class TestBounds:
+    @both_ways
+    async def test_at_most_32_in_a_turn(self, b: Bench) -> None:
+        b.send(*(query("a.", n) for n in range(100)))
+        seen = []
+        while len(b.world.plugin.seen) < 100:
+            before = len(b.world.plugin.seen)
+            await asyncio.sleep(0)
+            seen.append(len(b.world.plugin.seen) - before)
+        assert [count for count in seen if count] == [32, 32, 32, 4]
+        assert await b.answered(100) == list(range(100))
+
+    @both_ways
+    async def test_a_flood_of_queries_that_wait(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(udp, "_MAX_WAITING", 50)
+        for start in range(0, 200, 20):
+            b.send(*(query("slow.", n) for n in range(start, start + 20)))
+            await turns(5)
+        assert b.world.plugin.open == 50
+        assert len(b.world.server.pending) == 50
+        assert b.world.dropped("overload") == 150
+        b.send(query("a.", 1000))
+        assert await b.answered(1) == [1000]  # answers from memory go on
+        await b.release(b"slow")
+        assert sorted(await b.answered(50)) == list(range(50))
+        b.send(query("slow.", 2000))
+        assert await b.answered(1) == [2000]
+        assert b.world.dropped("overload") == 150
+
+    @only_bound
+    async def test_dropping_warns_of_nothing(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(udp, "_MAX_WAITING", 0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            b.send(query("slow.", 1), query("a.", 2))
+            assert await b.answered(1) == [2]
+        assert caught == []
+
+
+class TestErrors:
+    async def test_a_client_whose_port_is_closed(self, b: Bench) -> None:
+        """The kernel may tell us of its ICMP errors at any later call."""
+        for name in ("a.", "slow."):
+            gone = socket.socket(b.client.family, socket.SOCK_DGRAM)
+            for n in range(40):
+                gone.sendto(query(name, n), b.address)
+            gone.close()
+            await turns(5)
+            if name == "slow.":
+                await b.release(b"slow")
+            b.send(query("a.", 1))
+            assert await b.answered(1) == [1]
+
+    @both_ways
+    async def test_answers_that_cannot_be_sent(self, b: Bench) -> None:
+        b.listener.sock.close()
+        b.listener.sock = BrokenSocket([query("a.", 1), query("slow.", 2), query("a.", 3)])  # type: ignore[assignment]
+        assert b.listener._read() is False
+        assert len(b.world.plugin.seen) == 3
+        assert b.world.dropped("socket") == 2
+        await turns(2)
+        await b.release(b"slow")
+        assert b.world.dropped("socket") == 3
+
+
+class BrokenSocket:
+    """Receives these packets, then nothing; sends none, because its buffer is full."""
+
+    def __init__(self, wires: list[bytes]) -> None:
+        self._wires = wires
+
+    def recvfrom(self, size: int) -> tuple[bytes, tuple[str, int]]:
+        if not self._wires:
+            raise BlockingIOError
+        return self._wires.pop(0), ("192.0.2.9", 40000)
+
+    def recvmsg(self, size: int, control: int) -> tuple[bytes, list[object], int, tuple[str, int]]:
+        wire, client = self.recvfrom(size)
+        return wire, [], 0, client
+
+    def sendto(self, *args: object) -> int:
+        raise BlockingIOError
+
+    sendmsg = sendto
+
+    def fileno(self) -> int:
+        return -1
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class TestClose:
+    @both_ways
+    async def test_what_has_arrived_is_answered(self, b: Bench) -> None:
+        b.send(*(query("a.", n) for n in range(100)), query("slow.", 100))
+        closing = asyncio.ensure_future(b.listener.close())
+        assert await b.answered(100) == list(range(100))
+        await b.release(b"slow")
+        assert await b.answered(1) == [100]
+        await closing
+
+    @only_bound
+    async def test_it_ends_however_much_arrives(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(udp, "_LAST_TURNS", 3)
+        b.send(*(query("a.", n) for n in range(200)))
+        await b.listener.close()
+        assert len(b.world.plugin.seen) == 96
+
+    @only_bound
+    async def test_it_does_not_wait_for_ever(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(udp, "_DRAIN_SECONDS", 0.01)
+        b.send(query("slow.", 1))
+        await b.listener.close()
+        await b.release(b"slow")
+        assert b.world.dropped("socket") == 1
+
+    async def test_one_that_never_served(self) -> None:
+        bench = Bench("127.0.0.1")
+        await bench.listener.close()
+        assert bench.listener.sock.fileno() == -1
+        bench.client.close()
