@@ -130,9 +130,8 @@ class _Reader:
                 raise _Fault(f"class {word}, expected IN")
         rtype = self._type(word)
         rdata = self._rdata(rtype, context.origin)
-        owner = BytesIO()
-        context.owner.to_wire(owner)
-        return Record(owner.getvalue(), int(rtype), consts.CLASS_IN, self._ttl(ttl, int(rtype), rdata), rdata)
+        owner = b"".join(bytes((len(label),)) + label for label in context.owner.labels)
+        return Record(owner, int(rtype), consts.CLASS_IN, self._ttl(ttl, int(rtype), rdata), rdata)
 
     def _rdata(self, rtype: dns.rdatatype.RdataType, origin: dns.name.Name) -> bytes:
         wire = BytesIO()
@@ -152,7 +151,7 @@ class _Reader:
             ttl = int.from_bytes(rdata[-4:], "big")
         if ttl is None:
             raise _Fault("no TTL: expected one on the line, on a line before it, or $TTL")
-        if stated is not None or context.ttl is None:
+        if ttl != context.ttl and (stated is not None or context.ttl is None):
             self._context = replace(context, ttl=ttl)
         return ttl
 

@@ -11,7 +11,9 @@ import pytest
 from support.clock import ClockLoop
 from support.listening import FakeTransport, World, numbers, query, response, stream
 from waypost.dispatch.timeouts import Timeouts
-from waypost.listeners.tcp import TcpConnection, TcpListener
+from waypost.listeners.connection import TcpConnection
+from waypost.listeners.sockets import open_socket
+from waypost.listeners.tcp import TcpListener
 
 
 class Bench:
@@ -222,8 +224,9 @@ class TestTimeouts:
         b.transport.unsent = 100_000
         b.connection.pause_writing()
         b.send(query("a.", 2))
-        for _ in range(3):
-            await b.loop.advance(5.1)
+        await b.loop.advance(4)  # the first look
+        assert b.transport.state == "open"
+        await b.loop.advance(5.1)
         assert b.transport.state == "aborted"
         assert not b.listener.connections
 
@@ -331,3 +334,18 @@ class TestListener:
         assert b.answered == [1, 2]
         assert [request.query.id for request in b.world.plugin.seen] == [1]
         assert [request.query.id for request in successor.plugin.seen] == [2]
+
+
+class TestSockets:
+    async def test_what_has_arrived_is_answered_before_it_closes(self) -> None:
+        """Connections in the accept queue too."""
+        world = World()
+        listener = TcpListener(open_socket(socket.AF_INET, socket.SOCK_STREAM, "127.0.0.1", "0"), world.registry)
+        await listener.serve(world.server, Timeouts())
+        clients = [socket.create_connection(listener.sock.getsockname()) for _ in range(200)]
+        for client in clients:
+            client.sendall(stream(query("a.", 1), query("a.", 2)))
+        await listener.close()
+        for client in clients:
+            with client, client.makefile("rb") as file:
+                assert numbers(file.read()) == [1, 2]

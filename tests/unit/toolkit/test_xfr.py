@@ -142,7 +142,7 @@ async def test_ixfr_names_the_known_serial_and_falls_back_to_axfr(tmp_path: Path
         zone = await client.zone(ORIGIN, known)
     assert zone is not None
     assert zone.serial == 8
-    assert [str(query.question[0].rdtype) for query in seen] == ["IXFR", "AXFR"]
+    assert [query.question[0].rdtype.name for query in seen] == ["IXFR", "AXFR"]
     assert seen[0].authority[0][0].serial == 7
 
 
