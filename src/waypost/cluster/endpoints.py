@@ -37,7 +37,7 @@ class Endpoints:
         for known, change in ((old, self._by_address.remove), (new, self._by_address.add)):
             if known is not None and known[0]:
                 changed.add(known[0])
-                for packed, _, _ in known[1][1]:
+                for packed, _, _, _ in known[1][1]:
                     if packed:
                         change(packed, known[0])
                         changed.add(packed)

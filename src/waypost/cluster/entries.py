@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from waypost.cluster.objects import SERVICE_NAME_LABEL, EndpointSlice, Service
+from waypost.cluster.objects import SERVICE_NAME_LABEL, EndpointSlice, Service, ServiceImport
 from waypost.wire import addr
 from waypost.wire.errors import BadName
 from waypost.wire.names import from_text
@@ -13,8 +13,9 @@ from waypost.wire.names import from_text
 Port = tuple[int, bytes, bytes]
 """Number (-1: none given), name and protocol in lower case."""
 Ports = tuple[Port, ...]
-Endpoint = tuple[bytes, bytes, bytes]
-"""Packed address (empty for a host name), host label (empty: made from the address), host name in wire form or empty.
+Endpoint = tuple[bytes, bytes, bytes, bytes]
+"""Packed address (empty for a host name), host label (empty: made from the address), host name in wire form or empty,
+and where it is if that is asked for: its topology zone, or the cluster that it was imported from.
 
 A plain tuple of bytes is invisible to the garbage collector; a hundred thousand objects would not be.
 """
@@ -87,6 +88,16 @@ def service_entry(item: Service, namespace: bytes, intern: Callable[[Ports], Por
     return ServiceEntry(CLUSTER_IP, namespace, addresses, ports, external=external)
 
 
+def import_entry(item: ServiceImport, namespace: bytes, intern: Callable[[Ports], Ports]) -> ServiceEntry:
+    """Pack a ServiceImport; one without ports has none, and so no names."""
+    spec = item.spec
+    ports = tuple((port.port, port.name.lower().encode(), port.protocol.lower().encode()) for port in spec.ports or ())
+    if spec.type == HEADLESS:
+        return ServiceEntry(HEADLESS, namespace, (), intern(ports))
+    addresses = tuple(packed for packed in map(addr.pack, spec.ips or ()) if packed is not None)
+    return ServiceEntry(CLUSTER_IP, namespace, addresses, intern(ports))
+
+
 def external_of(item: Service) -> External:
     """`externalIPs`, then what the load balancer reports; texts that are neither address nor name are left out."""
     ingress = item.status.load_balancer.ingress
@@ -98,8 +109,14 @@ def external_of(item: Service) -> External:
     return External(tuple(addresses), tuple(hosts)) if addresses or hosts else NO_EXTERNAL
 
 
-def slice_entry(item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_names: bool) -> Slice:
-    """Pack the ready endpoints of a slice; `pod_names` labels endpoints without a hostname by their pod."""
+def slice_entry(
+    item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_names: bool, zones: bool = False, cluster: bytes = b""
+) -> Slice:
+    """Pack the ready endpoints of a slice.
+
+    `pod_names` labels endpoints without a hostname by their pod, `zones` keeps their topology zones, `cluster` is the
+    one that the slice was imported from.
+    """
     ports = tuple(
         (
             -1 if port.port is None else port.port,
@@ -113,23 +130,24 @@ def slice_entry(item: EndpointSlice, intern: Callable[[Ports], Ports], *, pod_na
         if endpoint.conditions.ready is False:
             continue
         label = _label(endpoint.hostname, endpoint.target_ref.name if endpoint.target_ref and pod_names else "")
+        place = (endpoint.zone or "").lower().encode() if zones else cluster
         for text in endpoint.addresses:
             packed = addr.pack(text)
             if packed is not None:
-                endpoints.append((packed, label, b""))
+                endpoints.append((packed, label, b"", place))
             elif target := host_name(text):
-                endpoints.append((b"", label or text.replace(".", "-").lower().encode(), target))
+                endpoints.append((b"", label or text.replace(".", "-").lower().encode(), target, place))
     return intern(ports or _NO_PORT), tuple(endpoints)
 
 
-def slice_service(item: EndpointSlice) -> bytes:
+def slice_service(item: EndpointSlice, label: str = SERVICE_NAME_LABEL) -> bytes:
     """The key of the Service that a slice belongs to; empty without the label (such a slice makes no names)."""
-    return object_key(item.metadata.namespace, (item.metadata.labels or {}).get(SERVICE_NAME_LABEL, ""))
+    return object_key(item.metadata.namespace, (item.metadata.labels or {}).get(label, ""))
 
 
 def endpoint_label(endpoint: Endpoint) -> bytes:
     """The label under which an endpoint is found: hostname, pod name, or its address with dashes (RFC 5952 text)."""
-    packed, label, _ = endpoint
+    packed, label, _, _ = endpoint
     if label:
         return label
     text = addr.unpack(packed)

@@ -64,10 +64,14 @@ def _service_items(index: Index, policy: Policy, question: Question, entry: Serv
     if policy.ignore_empty_service and entry.kind == CLUSTER_IP and not any(endpoints for _, endpoints in slices):
         return None
     prefix = question.key + _SVC_LABEL
+    if question.zone:
+        return _zonal_items(slices, question, prefix) if entry.kind == HEADLESS else None
     if entry.kind == EXTERNAL_NAME:
         if question.endpoint or question.with_port or not entry.target:
             return None
         return [Item(b"", entry.target, -1, prefix)]
+    if policy.imported and question.endpoint and not question.cluster:
+        return None
     if entry.kind == HEADLESS or question.endpoint:
         return list(endpoint_items(slices, question, prefix)) or None
     ports = matching(entry.ports, question)
@@ -78,14 +82,14 @@ def _service_items(index: Index, policy: Policy, question: Question, entry: Serv
 
 def endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes) -> Iterator[Item]:
     """One item for each endpoint and port that fit the question; their names are a label before `prefix`."""
-    wanted = question.endpoint
+    wanted, cluster = question.endpoint, question.cluster
     for ports, endpoints in slices:
         numbers = matching(ports, question)
         if not numbers:
             continue
         for endpoint in endpoints:
             label = endpoint_label(endpoint)
-            if wanted and label != wanted:
+            if wanted and (label != wanted or endpoint[3] != cluster):
                 continue
             name = bytes((len(label),)) + label + prefix
             for number in numbers:

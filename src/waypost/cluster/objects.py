@@ -11,6 +11,8 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
+IMPORTED_SERVICE_LABEL = "multicluster.kubernetes.io/service-name"
+SOURCE_CLUSTER_LABEL = "multicluster.kubernetes.io/source-cluster"
 LAST_CHANGE_TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 
 
@@ -111,6 +113,21 @@ class EndpointSlice(Struct, gc=False, rename="camel"):
     ports: list[EndpointPort] | None = None
 
 
+class ServiceImportSpec(Struct, gc=False, rename="camel"):
+    """ServiceImportSpec: `type` is `ClusterSetIP` or `Headless`."""
+
+    type: str = "ClusterSetIP"
+    ips: list[str] | None = None
+    ports: list[ServicePort] | None = None
+
+
+class ServiceImport(Struct, gc=False, rename="camel"):
+    """multicluster.x-k8s.io/v1alpha1 ServiceImport (KEP-1645)."""
+
+    metadata: Meta
+    spec: ServiceImportSpec = field(default_factory=ServiceImportSpec)
+
+
 class PodStatus(Struct, gc=False, rename="camel"):
     """PodStatus."""
 
@@ -130,5 +147,5 @@ class Namespace(Struct, gc=False, rename="camel"):
     metadata: Meta
 
 
-Object: TypeAlias = Service | EndpointSlice | Pod | Namespace
+Object: TypeAlias = Service | EndpointSlice | Pod | Namespace | ServiceImport
 """Any object that DNS follows."""

@@ -23,6 +23,7 @@ from waypost.wire import consts, names
 from waypost.wire.edns import DO
 from waypost.wire.reply import Reply
 
+_TRANSFERS = (consts.TYPE_AXFR, consts.TYPE_IXFR)
 _PLAIN_RCODES = (consts.NOERROR, consts.NXDOMAIN)
 _CLIENTS_BITS = consts.COPIED | consts.AD
 
@@ -60,6 +61,8 @@ class Cache:
         query = request.query
         flags = query.flags
         if not (self._everywhere or self.zones.holds(query)) or flags & consts.OPCODE_MASK:
+            return self.next.serve(request)
+        if query.qtype in _TRANSFERS:  # a zone must arrive as it is
             return self.next.serve(request)
         cells = self._cells.get(request.server.label) or self._cells_of(request.server.label)
         cells.requests.value += 1
