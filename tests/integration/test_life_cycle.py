@@ -206,6 +206,7 @@ class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
     def test_while_it_starts(self, tmp_path: Path, port: int, number: signal.Signals) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent_api:
+            silent_api.settimeout(5)
             text = WAITING.format(port=port, api=silent_api.getsockname()[1])
             (tmp_path / "Corefile").write_text(text)
             with ServerProcess(["-conf", "Corefile"], cwd=tmp_path) as process:

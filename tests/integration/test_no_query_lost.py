@@ -202,6 +202,7 @@ def test_stop_while_a_new_configuration_waits_for_its_start(tmp_path: Path, port
         api = f"kubernetes cluster.local {{\n        endpoint http://127.0.0.1:{silent_api.getsockname()[1]}\n    }}\n"
         (tmp_path / "Corefile").write_text(FAST.format(port=port).replace("erratic", api + "    erratic"))
         process.kill(signal.SIGUSR1)
+        silent_api.settimeout(5)
         connection, _ = silent_api.accept()
         with connection:
             ask(port)  # the old one serves on

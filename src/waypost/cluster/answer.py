@@ -56,7 +56,7 @@ def answer(index: Index, policy: Policy, zone: bytes, qname: bytes, qtype: int) 
     prefix = qname[: len(qname) - len(zone)].lower()
     if prefix == _DNS_VERSION_LABEL and qtype == consts.TYPE_TXT:
         return Result(True, (txt(qname, _DNS_VERSION_TTL, DNS_VERSION),))
-    question = parse(prefix)
+    question = parse(prefix, imported=policy.imported, zonal=policy.zonal)
     if question is None:
         return MISSING
     depends = _dependency(question)
@@ -71,7 +71,7 @@ def answer(index: Index, policy: Policy, zone: bytes, qname: bytes, qtype: int) 
         return Result(True, records, glue, depends=depends)
     if qtype == consts.TYPE_CNAME and items and items[0].host:
         return Result(True, (cname(qname, policy.ttl, items[0].host),), depends=depends)
-    return Result(bool(items) or qtype != consts.TYPE_TXT, depends=depends)
+    return Result(bool(items) or bool(question.zone) or qtype != consts.TYPE_TXT, depends=depends)
 
 
 def _dependency(question: Question) -> tuple[bytes, ...]:

@@ -73,15 +73,27 @@ def _service_items(index: Index, policy: Policy, question: Question, entry: Serv
     if policy.imported and question.endpoint and not question.cluster:
         return None
     if entry.kind == HEADLESS or question.endpoint:
-        return list(endpoint_items(slices, question, prefix)) or None
+        return list(endpoint_items(slices, question, prefix, imported=policy.imported)) or None
     ports = matching(entry.ports, question)
     if not ports:
         return None
     return [Item(packed, b"", number, prefix) for number in ports for packed in entry.addresses]
 
 
-def endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes) -> Iterator[Item]:
-    """One item for each endpoint and port that fit the question; their names are a label before `prefix`."""
+def _zonal_items(slices: tuple[Slice, ...], question: Question, prefix: bytes) -> Items:
+    """The endpoints of one topology zone; none at all is no data. `prefer` takes those of every zone then."""
+    there = tuple((ports, tuple(e for e in endpoints if e[3] == question.zone)) for ports, endpoints in slices)
+    items = list(endpoint_items(there, question, prefix))
+    return items or (list(endpoint_items(slices, question, prefix)) if question.prefer else [])
+
+
+def endpoint_items(
+    slices: tuple[Slice, ...], question: Question, prefix: bytes, *, imported: bool = False
+) -> Iterator[Item]:
+    """One item for each endpoint and port that fit the question.
+
+    Their names are a label before `prefix`, and for imported endpoints one for their cluster between.
+    """
     wanted, cluster = question.endpoint, question.cluster
     for ports, endpoints in slices:
         numbers = matching(ports, question)
@@ -89,9 +101,12 @@ def endpoint_items(slices: tuple[Slice, ...], question: Question, prefix: bytes)
             continue
         for endpoint in endpoints:
             label = endpoint_label(endpoint)
-            if wanted and (label != wanted or endpoint[3] != cluster):
+            if (wanted and label != wanted) or (cluster and endpoint[3] != cluster):
                 continue
-            name = bytes((len(label),)) + label + prefix
+            name = bytes((len(label),)) + label
+            if imported:
+                name += bytes((len(endpoint[3]),)) + endpoint[3]
+            name += prefix
             for number in numbers:
                 yield Item(endpoint[0], endpoint[2], number, name)
 

@@ -23,14 +23,25 @@ from waypost.cluster.entries import (
     External,
     Ports,
     ServiceEntry,
+    import_entry,
     object_key,
     service_entry,
     slice_entry,
     slice_service,
 )
-from waypost.cluster.objects import EndpointSlice, Namespace, Pod, Service
+from waypost.cluster.objects import (
+    IMPORTED_SERVICE_LABEL,
+    SOURCE_CLUSTER_LABEL,
+    EndpointSlice,
+    Meta,
+    Namespace,
+    Pod,
+    Service,
+    ServiceImport,
+)
 from waypost.cluster.sink import Sink
 from waypost.wire import addr
+from waypost.wire.names import MAX_LABEL
 
 Subscriber = Callable[[Sequence[bytes] | None], None]
 Labels = tuple[tuple[str, str], ...]
@@ -50,14 +61,17 @@ class Index:
         "_pod_names",
         "_service_addresses",
         "_subscribers",
+        "_zones",
         "endpoints",
         "external_serial",
+        "import_sinks",
         "namespaces",
         "pod_labels",
         "pods",
         "serial",
         "services",
         "sinks",
+        "synced",
     )
 
     def __init__(
@@ -67,8 +81,12 @@ class Index:
         kinds: Iterable[str] = (),
         endpoint_pod_names: bool = False,
         pod_labels: bool = False,
+        zones: bool = False,
     ) -> None:
-        """`kinds` must have been listed before the index is `synced`; with `pod_labels` those of pods are kept."""
+        """`kinds` must have been listed before the index is `synced`.
+
+        `pod_labels` keeps those of pods, `zones` the topology zones of endpoints.
+        """
         self.services: dict[bytes, ServiceEntry] = {}
         self.endpoints = Endpoints()
         self.pods: dict[bytes, tuple[bytes, ...]] = {}
@@ -78,8 +96,11 @@ class Index:
         self.external_serial = 0
         self._now = now
         self._kinds = tuple(kinds)
+        self.synced = not self._kinds
+        """True once every expected kind was listed; it never becomes False again."""
         self._pod_names = endpoint_pod_names
         self._keep_labels = pod_labels
+        self._zones = zones
         self._service_addresses: dict[bytes, bytes] = {}
         self._external_addresses = AddressMap()
         self._pod_addresses: dict[bytes, bytes] = {}
@@ -103,10 +124,15 @@ class Index:
             ),
         }
 
-    @property
-    def synced(self) -> bool:
-        """True once every expected kind was listed; it never becomes False again."""
-        return all(self.sinks[kind].synced for kind in self._kinds)
+        self.import_sinks: dict[str, Sink[Any]] = {
+            "ServiceImport": Sink[ServiceImport](
+                self._put_import, self._drop_service, object_key, self.services.keys, self._listed
+            ),
+            "ImportedSlice": Sink[EndpointSlice](
+                self._put_imported_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
+            ),
+        }
+        """For an index of what other clusters export, in place of the first two."""
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Be told the keys that each change touches, None for all of them; gives the function that ends it."""
@@ -131,7 +157,9 @@ class Index:
 
     def _listed(self) -> None:
         """One kind was read in full; once all were, answers that had to wait for that are out of date."""
-        if self.synced:
+        sinks = self.sinks | self.import_sinks
+        if all(sinks[kind].synced for kind in self._kinds):
+            self.synced = True
             self._touch(None)
 
     def _intern(self, ports: Ports) -> Ports:
@@ -139,11 +167,20 @@ class Index:
         return self._interned.setdefault(ports, ports)
 
     def _put_service(self, item: Service) -> bytes:
-        key = object_key(item.metadata.namespace, item.metadata.name)
+        namespace = self._namespace(item.metadata.namespace)
+        return self._put_entry(item.metadata, service_entry(item, namespace, self._intern))
+
+    def _put_import(self, item: ServiceImport) -> bytes:
+        namespace = self._namespace(item.metadata.namespace)
+        return self._put_entry(item.metadata, import_entry(item, namespace, self._intern))
+
+    def _namespace(self, text: str) -> bytes:
+        """One bytes object for all entries of a namespace."""
+        return self._namespace_bytes.setdefault(text, text.encode())
+
+    def _put_entry(self, meta: Meta, new: ServiceEntry) -> bytes:
+        key = object_key(meta.namespace, meta.name)
         old = self.services.get(key)
-        namespace = item.metadata.namespace
-        shared = self._namespace_bytes.setdefault(namespace, namespace.encode())
-        new = service_entry(item, shared, self._intern)
         if new == old or not key:
             return key
         changed = [key, *(self._forget_addresses(key, old) if old is not None else ())]
@@ -180,8 +217,16 @@ class Index:
     def _put_slice(self, item: EndpointSlice) -> bytes:
         key = object_key(item.metadata.namespace, item.metadata.name)
         if key:
-            entry = slice_entry(item, self._intern, pod_names=self._pod_names)
+            entry = slice_entry(item, self._intern, pod_names=self._pod_names, zones=self._zones)
             self._touch_if(self.endpoints.replace(key, (slice_service(item), entry)))
+        return key
+
+    def _put_imported_slice(self, item: EndpointSlice) -> bytes:
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        if key:
+            cluster = (item.metadata.labels or {}).get(SOURCE_CLUSTER_LABEL, "").lower().encode()[:MAX_LABEL]
+            entry = slice_entry(item, self._intern, pod_names=self._pod_names, cluster=cluster)
+            self._touch_if(self.endpoints.replace(key, (slice_service(item, IMPORTED_SERVICE_LABEL), entry)))
         return key
 
     def _drop_slice(self, key: bytes) -> None:

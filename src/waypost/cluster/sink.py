@@ -8,6 +8,50 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+class Tee(Generic[T]):
+    """Hands the objects of one kind to two sinks."""
+
+    __slots__ = ("_one", "_other")
+
+    def __init__(self, one: Sink[T], other: Sink[T]) -> None:
+        self._one = one
+        self._other = other
+
+    def count(self) -> int:
+        """How many objects of the kind are kept."""
+        return self._one.count()
+
+    def begin_list(self) -> None:
+        """A list starts."""
+        self._one.begin_list()
+        self._other.begin_list()
+
+    def listed(self, item: T) -> None:
+        """One object of the running list."""
+        self._one.listed(item)
+        self._other.listed(item)
+
+    def end_list(self) -> None:
+        """The list is complete."""
+        self._one.end_list()
+        self._other.end_list()
+
+    def abort_list(self) -> None:
+        """The list broke off."""
+        self._one.abort_list()
+        self._other.abort_list()
+
+    def changed(self, item: T) -> None:
+        """An object was added or modified."""
+        self._one.changed(item)
+        self._other.changed(item)
+
+    def removed(self, namespace: str, name: str) -> None:
+        """An object was deleted."""
+        self._one.removed(namespace, name)
+        self._other.removed(namespace, name)
+
+
 class Sink(Generic[T]):
     """Takes objects of one kind. Keys are the index's own; `put` gives the key of what it stored, `whole` is called
     when the first list was complete.

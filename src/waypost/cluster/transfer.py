@@ -50,7 +50,7 @@ def zone_records(
         owner = key + _SVC_LABEL + zone
         if len(owner) <= MAX_NAME and exposes(index, policy, entry.namespace):
             slices = index.endpoints.by_service.get(key, ())
-            yield from dict.fromkeys(_RECORDS[entry.kind](owner, policy.ttl, entry, slices))
+            yield from dict.fromkeys(_RECORDS[entry.kind](owner, policy, entry, slices))
     yield soa
 
 
@@ -73,36 +73,37 @@ def below(owner: bytes, *labels: bytes) -> bytes:
     return name if len(name) <= MAX_NAME else b""
 
 
-def _cluster_ip(owner: bytes, ttl: int, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
-    yield from (address(owner, ttl, packed) for packed in entry.addresses)
+def _cluster_ip(owner: bytes, policy: Policy, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
+    yield from (address(owner, policy.ttl, packed) for packed in entry.addresses)
     for port in entry.ports if entry.addresses else ():
         if port[0] >= 0:
-            yield srv(owner, ttl, 0, _WEIGHT, port[0], owner)
+            yield srv(owner, policy.ttl, 0, _WEIGHT, port[0], owner)
         if name := port_owner(owner, port):
-            yield srv(name, ttl, 0, _WEIGHT, port[0], owner)
+            yield srv(name, policy.ttl, 0, _WEIGHT, port[0], owner)
 
 
-def _headless(owner: bytes, ttl: int, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
+def _headless(owner: bytes, policy: Policy, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
     for ports, endpoints in slices:
         weight = max(1, _WEIGHT // len(endpoints)) if endpoints else 0
         for endpoint in endpoints:
             packed = endpoint[0]
-            name = below(owner, endpoint_label(endpoint)) if packed else b""
+            labels = (endpoint_label(endpoint), endpoint[3]) if policy.imported else (endpoint_label(endpoint),)
+            name = below(owner, *labels) if packed else b""
             if not name:
                 continue
-            yield address(owner, ttl, packed)
-            yield address(name, ttl, packed)
+            yield address(owner, policy.ttl, packed)
+            yield address(name, policy.ttl, packed)
             for port in ports:
                 if service := port_owner(owner, port):
-                    yield srv(service, ttl, 0, weight, port[0], name)
+                    yield srv(service, policy.ttl, 0, weight, port[0], name)
 
 
-def _external_name(owner: bytes, ttl: int, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
+def _external_name(owner: bytes, policy: Policy, entry: ServiceEntry, slices: tuple[Slice, ...]) -> Iterator[Record]:
     if entry.target:
-        yield cname(owner, ttl, entry.target)
+        yield cname(owner, policy.ttl, entry.target)
 
 
-_Rendering = Callable[[bytes, int, ServiceEntry, tuple[Slice, ...]], Iterator[Record]]
+_Rendering = Callable[[bytes, Policy, ServiceEntry, tuple[Slice, ...]], Iterator[Record]]
 _RECORDS: Mapping[str, _Rendering] = {
     CLUSTER_IP: _cluster_ip,
     HEADLESS: _headless,

@@ -44,6 +44,11 @@ class ZoneList:
         return False
 
 
+def wire_zones(arguments: Iterable[str]) -> tuple[bytes, ...]:
+    """ZONES arguments in wire form and their order, networks turned into reverse zones, what is no zone left out."""
+    return tuple(names.from_text(zone) for text in arguments for zone in zones_of_argument(text))
+
+
 def zones_of(arguments: Iterable[str], otherwise: Iterable[bytes]) -> ZoneList:
     """The zones of ZONES arguments, networks turned into reverse zones; `otherwise` if there is no argument.
 
@@ -52,7 +57,7 @@ def zones_of(arguments: Iterable[str], otherwise: Iterable[bytes]) -> ZoneList:
     texts = list(arguments)
     if not texts:
         return ZoneList(frozenset(otherwise))
-    return ZoneList(frozenset(names.from_text(zone) for text in texts for zone in zones_of_argument(text)))
+    return ZoneList(frozenset(wire_zones(texts)))
 
 
 def fallthrough_of(arguments: Iterable[str]) -> ZoneList:

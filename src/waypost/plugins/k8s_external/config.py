@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from waypost.corefile.args import Cursor, parse_int
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
-from waypost.toolkit.fallthrough import Fallthrough, parse_fallthrough, wire_zones
+from waypost.toolkit.zonelist import ZoneList, fallthrough_of, wire_zones
 from waypost.wire import names
 from waypost.wire.errors import BadName
 
@@ -24,7 +24,7 @@ class Config:
     apex: bytes
     ttl: int
     headless: bool
-    fallthrough: Fallthrough
+    fallthrough: ZoneList
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class _Draft:
     apex: bytes = _DEFAULT_APEX
     ttl: int = 5
     headless: bool = False
-    fallthrough: Fallthrough = field(default_factory=Fallthrough)
+    fallthrough: ZoneList = field(default_factory=ZoneList)
 
 
 def parse(directive: Directive, zones: tuple[bytes, ...]) -> Config:
@@ -79,7 +79,7 @@ def _headless(cursor: Cursor, draft: _Draft) -> None:
 
 
 def _fallthrough(cursor: Cursor, draft: _Draft) -> None:
-    draft.fallthrough = parse_fallthrough(cursor.remaining_args())
+    draft.fallthrough = fallthrough_of(cursor.remaining_args())
 
 
 _OPTIONS: dict[str, Callable[[Cursor, _Draft], None]] = {

@@ -11,7 +11,8 @@ from waypost.corefile.args import Cursor, parse_duration, parse_int
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.kube.limits import Limits
-from waypost.toolkit.fallthrough import Fallthrough, parse_fallthrough, wire_zones
+from waypost.toolkit.zonelist import ZoneList, fallthrough_of, wire_zones
+from waypost.wire import names
 
 MAX_TTL = 3600
 _REVERSE = (b"\x07in-addr\x04arpa\x00", b"\x03ip6\x04arpa\x00")
@@ -32,6 +33,8 @@ class SourceConfig:
     pods: bool = False
     pod_labels: bool = False
     endpoint_pod_names: bool = False
+    zonal: bool = False
+    imports: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
@@ -43,8 +46,9 @@ class Config:
     primary: bytes
     source: SourceConfig
     policy: Policy
-    fallthrough: Fallthrough
+    fallthrough: ZoneList
     startup_timeout: float
+    imported: tuple[bytes, ...]
     warnings: tuple[str, ...]
 
 
@@ -52,8 +56,9 @@ class Config:
 class _Draft:
     source: SourceConfig = field(default_factory=SourceConfig)
     policy: Policy = field(default_factory=Policy)
-    fallthrough: Fallthrough = field(default_factory=Fallthrough)
+    fallthrough: ZoneList = field(default_factory=ZoneList)
     startup_timeout: float = 5.0
+    imported: tuple[bytes, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
 
@@ -72,11 +77,30 @@ def parse(directive: Directive, zones: tuple[bytes, ...]) -> Config:
             if option is None:
                 raise cursor.err(f"unknown property '{name}'")
             option(cursor, draft, values)
-        if draft.policy.namespaces is not None and draft.source.namespace_labels:
-            raise cursor.err("namespaces and namespace_labels cannot both be set")
+        _check(cursor, draft, zones)
     return Config(
-        zones, primary, draft.source, draft.policy, draft.fallthrough, draft.startup_timeout, tuple(draft.warnings)
+        zones,
+        primary,
+        replace(draft.source, imports=bool(draft.imported)),
+        draft.policy,
+        draft.fallthrough,
+        draft.startup_timeout,
+        draft.imported,
+        tuple(draft.warnings),
     )
+
+
+def _check(cursor: Cursor, draft: _Draft, zones: tuple[bytes, ...]) -> None:
+    """Options that do not go together."""
+    if draft.policy.namespaces is not None and draft.source.namespace_labels:
+        raise cursor.err("namespaces and namespace_labels cannot both be set")
+    if draft.policy.zonal and not draft.policy.endpoints:
+        raise CorefileError.unlocated("zonal requires the endpoint cache; remove noendpoints")
+    for zone in draft.imported:
+        if zone not in zones:
+            known = " ".join(map(names.to_text, zones))
+            text = f"is not authoritative for the multicluster zone {names.to_text(zone)}"
+            raise CorefileError.unlocated(f"{text} (authoritative zones: [{known}])")
 
 
 def _primary_zone(zones: tuple[bytes, ...]) -> bytes:
@@ -173,7 +197,7 @@ def _noendpoints(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
 
 
 def _fallthrough(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
-    draft.fallthrough = parse_fallthrough(values)
+    draft.fallthrough = fallthrough_of(values)
 
 
 def _ignore(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
@@ -218,13 +242,15 @@ def _max_inflight(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
 
 
 def _multicluster(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
-    if values:
-        raise cursor.err("option 'multicluster' with zones is not supported yet")
-    draft.warnings.append("'multicluster' without zones has no effect")
+    if not values:
+        draft.warnings.append("'multicluster' without zones has no effect")
+    draft.imported = wire_zones(values)
 
 
 def _zonal(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
-    raise cursor.err("option 'zonal' is not supported yet")
+    _no_args(cursor, values)
+    draft.policy = replace(draft.policy, zonal=True)
+    draft.source = replace(draft.source, zonal=True)
 
 
 def _no_args(cursor: Cursor, values: list[str]) -> None:

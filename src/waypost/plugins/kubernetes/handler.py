@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from waypost.cluster.answer import Result, answer
 from waypost.cluster.clients import client_namespace
 from waypost.cluster.entries import CLUSTER_IP
 from waypost.cluster.index import Index
-from waypost.cluster.policy import PODS_VERIFIED
+from waypost.cluster.policy import PODS_VERIFIED, Policy
 from waypost.cluster.reverse import is_reverse, name_servers, names_of_address
 from waypost.cluster.transfer import zone_records
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
 from waypost.plugins.kubernetes.config import Config
 from waypost.plugins.kubernetes.metadata import client_facts, question_facts
-from waypost.toolkit.fallthrough import Fallthrough
+from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts, names
 from waypost.wire.query import Query
 from waypost.wire.record import Record, Records, address, ns, ptr, soa
@@ -39,10 +40,12 @@ class Zone:
     `falls` says whether missing names go to the next plugin: True or False for the whole zone, None: it depends.
     """
 
-    __slots__ = ("falls", "name", "ns_dns", "services", "soa")
+    __slots__ = ("falls", "index", "name", "ns_dns", "policy", "services", "soa")
 
-    def __init__(self, name: bytes, fallthrough: Fallthrough) -> None:
+    def __init__(self, name: bytes, fallthrough: ZoneList, index: Index, policy: Policy) -> None:
         self.name = name
+        self.index = index
+        self.policy = policy
         self.services = b"\x03svc" + name
         self.ns_dns = _NS_DNS + name
         self.soa: tuple[int, Record] | None = None
@@ -62,17 +65,35 @@ class Kubernetes:
     name = "kubernetes"
     next: Handler
 
-    def __init__(self, config: Config, index: Index, local: Sequence[bytes], search: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self,
+        config: Config,
+        index: Index,
+        local: Sequence[bytes],
+        search: Sequence[bytes] = (),
+        imports: Index | None = None,
+    ) -> None:
         self.config = config
         self.index = index
         self.policy = config.policy
         self.local = tuple(local)
         self._search = tuple(search)
-        self._zones = tuple(Zone(name, config.fallthrough) for name in sorted(config.zones, key=len, reverse=True))
+        self._imports = imports if config.imported else None
+        self._zones = tuple(self._zone(name) for name in sorted(config.zones, key=len, reverse=True))
         self._primary = next(zone for zone in self._zones if zone.name == config.primary)
-        self._simple = not config.policy.ignore_empty_service and not any(
-            zone is not self._primary and names.is_within(zone.name, config.primary) for zone in self._zones
+        self._simple = (
+            not config.policy.ignore_empty_service
+            and self._primary.index is index
+            and not any(
+                zone is not self._primary and names.is_within(zone.name, config.primary) for zone in self._zones
+            )
         )
+
+    def _zone(self, name: bytes) -> Zone:
+        policy = self.config.policy
+        if self._imports is not None and name in self.config.imported:
+            return Zone(name, self.config.fallthrough, self._imports, replace(policy, imported=True, zonal=False))
+        return Zone(name, self.config.fallthrough, self.index, policy)
 
     @property
     def zones(self) -> tuple[bytes, ...]:
@@ -81,20 +102,26 @@ class Kubernetes:
 
     def ready(self) -> bool:
         """True once the cluster was read."""
-        return self.index.synced
+        return self.index.synced and (self._imports is None or self._imports.synced)
 
     def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
         """Be told which keys of `Reply.depends` changed; None for all."""
-        return self.index.subscribe(callback)
+        ends = [index.subscribe(callback) for index in (self.index, self._imports) if index is not None]
+
+        def end_all() -> None:
+            for end in ends:
+                end()
+
+        return end_all
 
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """A forward zone as a whole; a cluster that was not read yet must not empty anybody's copy."""
-        if all(known.name != zone for known in self._zones) or is_reverse(zone) or not self.index.synced:
+        known = next((known for known in self._zones if known.name == zone), None)
+        if known is None or is_reverse(zone) or not known.index.synced:
             return None
-        apex = self._make_soa(zone)
-        if serial == self.index.serial:
-            return (apex,)
-        return zone_records(self.index, self.policy, zone, apex, self.local)
+        serial_now = known.index.serial
+        apex = self._make_soa(zone, serial_now)
+        return (apex,) if serial == serial_now else zone_records(known.index, known.policy, zone, apex, self.local)
 
     def autopath(self, request: Request) -> list[bytes]:
         """The search path of the pod that asks, for names in our zones."""
@@ -114,7 +141,7 @@ class Kubernetes:
         facts = list(client_facts(self.index, packed)) if packed is not None else []
         zone = self._zone_of(request.query)
         if zone is not None:
-            facts += question_facts(request.name, zone.name)
+            facts += question_facts(request.name, zone.name, zone.policy)
         return [(label, value.__str__) for label, value in facts]
 
     def serve(self, request: Request) -> Outcome:
@@ -175,7 +202,7 @@ class Kubernetes:
 
     def _look_up(self, request: Request, zone: Zone) -> Outcome:
         query = request.query
-        result = answer(self.index, self.policy, zone.name, query.qname, query.qtype)
+        result = answer(zone.index, zone.policy, zone.name, query.qname, query.qtype)
         if not result.exists:
             return self._missing(request, zone, result.depends)
         if result.chase:
@@ -188,7 +215,7 @@ class Kubernetes:
         falls = zone.falls
         if falls or (falls is None and self.config.fallthrough.covers(query.name)):
             return self.next.serve(request)
-        rcode = consts.NXDOMAIN if self.index.synced else consts.SERVFAIL
+        rcode = consts.NXDOMAIN if zone.index.synced else consts.SERVFAIL
         return authoritative(query, authority=(self._soa(query, zone),), rcode=rcode, depends=depends)
 
     def _reply(
@@ -202,19 +229,19 @@ class Kubernetes:
     def _soa(self, query: Query, zone: Zone) -> Record:
         """The zone's SOA in the question's spelling; that of the usual one is kept until the serial changes."""
         spelled = query.qname[len(query.qname) - len(zone.name) :]
-        serial = self.index.serial
+        serial = zone.index.serial
         kept = zone.soa
         if kept is not None and kept[0] == serial and kept[1].owner == spelled:
             return kept[1]
-        record = self._make_soa(spelled)
+        record = self._make_soa(spelled, serial)
         zone.soa = (serial, record)
         return record
 
-    def _make_soa(self, zone: bytes) -> Record:
+    def _make_soa(self, zone: bytes, serial: int) -> Record:
         ttl = self.policy.ttl
         timers = (_REFRESH, _RETRY, _EXPIRE, ttl)
         mname, rname = _NS_DNS + zone, _HOSTMASTER + zone
-        return soa(zone, min(ttl, _SOA_TTL_LIMIT), mname, rname, self.index.serial, timers)
+        return soa(zone, min(ttl, _SOA_TTL_LIMIT), mname, rname, serial, timers)
 
     def _apex_soa(self, request: Request, zone: Zone) -> Outcome:
         """SOA exists at the apex; everywhere else it is NODATA, whether the name exists or not."""

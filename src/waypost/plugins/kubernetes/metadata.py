@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from waypost.cluster.clients import client_namespace, client_pod
 from waypost.cluster.index import Index
+from waypost.cluster.policy import Policy
 from waypost.cluster.question import parse
 from waypost.wire import names
 
@@ -23,9 +24,9 @@ def client_facts(index: Index, packed: bytes) -> Iterator[tuple[str, str]]:
             yield f"kubernetes/client-label/{label}", value
 
 
-def question_facts(name: bytes, zone: bytes) -> Iterator[tuple[str, str]]:
+def question_facts(name: bytes, zone: bytes, policy: Policy) -> Iterator[tuple[str, str]]:
     """The parts of a lower-case name within `zone`; absent ones are empty."""
-    question = parse(names.relative(name, zone))
+    question = parse(names.relative(name, zone), imported=policy.imported, zonal=policy.zonal)
     if question is None:
         yield "kubernetes/parse-error", "invalid query name"
         return
@@ -35,6 +36,10 @@ def question_facts(name: bytes, zone: bytes) -> Iterator[tuple[str, str]]:
     yield "kubernetes/service", _text(question.service)
     yield "kubernetes/namespace", _text(question.namespace)
     yield "kubernetes/kind", _text(question.kind)
+    if question.cluster:
+        yield "kubernetes/cluster", _text(question.cluster)
+    if question.zone:
+        yield "kubernetes/zone", question.zone.decode("latin-1")
 
 
 def _text(label: bytes) -> str:

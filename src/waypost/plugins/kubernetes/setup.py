@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.dispatch.site import Site
 from waypost.plugins.kubernetes.config import Config, SourceConfig, parse
@@ -22,12 +23,14 @@ def setup(directive: Directive, site: Site) -> None:
     config = replace(config, source=_source_config(config, site))
     for warning in config.warnings:
         site.log.warning(warning)
+    if config.source.manifests and config.imported:
+        raise CorefileError.unlocated("multicluster needs an API server: imported Services are not read from manifests")
     log = site.log
     source = site.services.lender.lend(
         ("kubernetes", config.source), lambda: ClusterSource(config.source, log, site.metrics)
     )
     search = own_search() if config.source.pods else ()
-    site.add(Kubernetes(config, source.index, _own_addresses(site), search))
+    site.add(Kubernetes(config, source.index, _own_addresses(site), search, source.imports))
     site.hooks.start.append(lambda: source.start(config.startup_timeout))
 
 

@@ -12,7 +12,9 @@ from typing import Any, Protocol
 
 from waypost import __version__
 from waypost.cluster.index import Index
+from waypost.cluster.objects import IMPORTED_SERVICE_LABEL, ServiceImport
 from waypost.cluster.selector import parse_selector
+from waypost.cluster.sink import Sink, Tee
 from waypost.corefile.errors import CorefileError
 from waypost.kube.client import ApiClient
 from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
@@ -27,6 +29,10 @@ from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
 
 _POLL = 0.01
 _SAY_WAITING = 0.5
+_IMPORTED_KINDS = ("ServiceImport", "ImportedSlice")
+_SERVICE_IMPORTS = Resource(
+    "ServiceImport", "/apis/multicluster.x-k8s.io/v1alpha1/serviceimports", ServiceImport, version="v1alpha1"
+)
 
 
 class Follower(Protocol):
@@ -47,8 +53,15 @@ class ClusterSource:
         if config.pods:
             kinds.append("Pod")
         self.index = Index(
-            time.time, kinds=kinds, endpoint_pod_names=config.endpoint_pod_names, pod_labels=config.pod_labels
+            time.time,
+            kinds=kinds,
+            endpoint_pod_names=config.endpoint_pod_names,
+            pod_labels=config.pod_labels,
+            zones=config.zonal,
         )
+        self.imports = Index(time.time, kinds=_IMPORTED_KINDS, endpoint_pod_names=config.endpoint_pod_names)
+        """What other clusters export; empty, and never synced, unless `multicluster` names a zone."""
+        self.imports.pods = self.index.pods  # pod names exist in those zones too
         self._kinds = kinds
         self._config = config
         self._log = log
@@ -65,8 +78,11 @@ class ClusterSource:
         if not self._tasks:
             followers = self._followers()
             self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
-        if not self.index.synced:
+        if not self._synced():
             await self._wait(patience)
+
+    def _synced(self) -> bool:
+        return self.index.synced and (self.imports.synced or not self._config.imports)
 
     async def close(self) -> None:
         """Stop following."""
@@ -83,7 +99,7 @@ class ClusterSource:
         if config.manifests:
             source = ManifestSource(
                 config.manifests,
-                {kind: self.index.sinks[kind] for kind in self._kinds},
+                self._sinks(),
                 self._log,
                 select=_selections(config),
             )
@@ -98,13 +114,21 @@ class ClusterSource:
         metrics = FollowMetrics(self._registry, access.server)
         self._client, self._metrics = client, metrics
         reflectors = []
-        for resource in _resources(config):
-            if resource.kind in self._kinds:
-                sink = self.index.sinks[resource.kind]
-                reflector = Reflector(resource, client, sink, log=self._log)
-                metrics.show(resource.kind, reflector.counters, sink.count)
+        sinks = self._sinks()
+        for name, resource in _resources(config).items():
+            if name in sinks:
+                reflector = Reflector(resource, client, sinks[name], log=self._log)
+                metrics.show(name, reflector.counters, sinks[name].count)
                 reflectors.append(reflector)
         return reflectors
+
+    def _sinks(self) -> dict[str, Sink[Any] | Tee[Any]]:
+        """Where the objects of each kind go."""
+        sinks: dict[str, Sink[Any] | Tee[Any]] = {kind: self.index.sinks[kind] for kind in self._kinds}
+        if self._config.imports:
+            sinks |= self.imports.import_sinks
+            sinks["Namespace"] = Tee(self.index.sinks["Namespace"], self.imports.sinks["Namespace"])
+        return sinks
 
     async def _wait(self, patience: float) -> None:
         loop = asyncio.get_running_loop()
@@ -113,7 +137,7 @@ class ClusterSource:
         # A sync makes many objects that all stay: collecting meanwhile finds nothing and stops the loop for long.
         gc.disable()
         try:
-            while not self.index.synced:
+            while not self._synced():
                 if loop.time() >= deadline:
                     self._log.warning("starting server with unsynced Kubernetes API")
                     return
@@ -134,11 +158,19 @@ def cluster_access(config: SourceConfig) -> ClusterAccess:
     return in_cluster(os.environ)
 
 
-def _resources(config: SourceConfig) -> list[Resource[Any]]:
-    labelled: list[Resource[Any]] = [
-        replace(r, label_selector=config.labels) for r in (SERVICES, ENDPOINT_SLICES, PODS)
-    ]
-    return [*labelled, replace(NAMESPACES, label_selector=config.namespace_labels)]
+def _resources(config: SourceConfig) -> dict[str, Resource[Any]]:
+    """What is followed, by the name of its sink, with the selectors that the API server applies."""
+    labels, namespace_labels = config.labels, config.namespace_labels
+    imported = ",".join(filter(None, (labels, IMPORTED_SERVICE_LABEL)))
+    return {
+        "Service": replace(SERVICES, label_selector=labels),
+        "EndpointSlice": replace(ENDPOINT_SLICES, label_selector=labels),
+        "Pod": replace(PODS, label_selector=labels),
+        "Namespace": replace(NAMESPACES, label_selector=namespace_labels),
+        # As in CoreDNS it is the namespaces' selector that is held against the labels of ServiceImports.
+        "ServiceImport": replace(_SERVICE_IMPORTS, label_selector=namespace_labels),
+        "ImportedSlice": replace(ENDPOINT_SLICES, label_selector=imported),
+    }
 
 
 def _selections(config: SourceConfig) -> dict[str, Callable[[Any], bool]]:
