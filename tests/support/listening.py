@@ -111,12 +111,12 @@ def numbers(data: bytes) -> list[int]:
 
 
 class FakeTransport(asyncio.Transport):
-    """Keeps what is written in `writes`; `reading` is False while it is paused. `unsent` is what the client left."""
+    """Keeps what is written in `writes`; `unsent` is what the client left."""
 
     def __init__(self, *, half_close: bool = True) -> None:
         super().__init__()
         self.writes: list[bytes] = []
-        self.reading = True
+        self._reading = True
         self.unsent = 0
         self.state = "open"
         self._half_close = half_close
@@ -140,11 +140,14 @@ class FakeTransport(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return self.unsent
 
+    def is_reading(self) -> bool:
+        return self._reading
+
     def pause_reading(self) -> None:
-        self.reading = False
+        self._reading = False
 
     def resume_reading(self) -> None:
-        self.reading = True
+        self._reading = True
 
     def can_write_eof(self) -> bool:
         return self._half_close

@@ -24,6 +24,10 @@ class Endpoints:
         """The keys of all slices."""
         return list(self._slices)
 
+    def items(self) -> list[tuple[bytes, tuple[bytes, Slice]]]:
+        """Every slice by its key, with its Service's key."""
+        return list(self._slices.items())
+
     def services_of(self, packed: bytes) -> tuple[bytes, ...]:
         """The keys of the Services with this ready address, each once, sorted."""
         return self._by_address.keys(packed)

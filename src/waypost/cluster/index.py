@@ -14,7 +14,7 @@ key for names at and below it, a packed address for its reverse name and pod nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from waypost.cluster.addressmap import AddressMap
 from waypost.cluster.endpoints import Endpoints
@@ -23,6 +23,7 @@ from waypost.cluster.entries import (
     External,
     Ports,
     ServiceEntry,
+    Slice,
     import_entry,
     object_key,
     service_entry,
@@ -33,7 +34,6 @@ from waypost.cluster.objects import (
     IMPORTED_SERVICE_LABEL,
     SOURCE_CLUSTER_LABEL,
     EndpointSlice,
-    Meta,
     Namespace,
     Pod,
     Service,
@@ -45,6 +45,15 @@ from waypost.wire.names import MAX_LABEL
 
 Subscriber = Callable[[Sequence[bytes] | None], None]
 Labels = tuple[tuple[str, str], ...]
+
+
+class Dump(NamedTuple):
+    """An index's entries: Services, slices with their Service's key, pods' addresses, each by key; namespaces."""
+
+    services: list[tuple[bytes, ServiceEntry]]
+    slices: list[tuple[bytes, tuple[bytes, Slice]]]
+    pods: list[tuple[bytes, bytes]]
+    namespaces: list[bytes]
 
 
 class Index:
@@ -68,6 +77,7 @@ class Index:
         "namespaces",
         "pod_labels",
         "pods",
+        "restored",
         "serial",
         "services",
         "sinks",
@@ -98,6 +108,8 @@ class Index:
         self._kinds = tuple(kinds)
         self.synced = not self._kinds
         """True once every expected kind was listed; it never becomes False again."""
+        self.restored = False
+        """True if it began with what a snapshot held."""
         self._pod_names = endpoint_pod_names
         self._keep_labels = pod_labels
         self._zones = zones
@@ -134,6 +146,29 @@ class Index:
         }
         """For an index of what other clusters export, in place of the first two."""
 
+    @property
+    def known(self) -> bool:
+        """True if a name that is not here can be said not to exist: all was listed, or restored."""
+        return self.synced or self.restored
+
+    def dump(self) -> Dump:
+        """The entries as they are, for a snapshot."""
+        pods = list(self._pod_addresses.items())
+        return Dump(list(self.services.items()), self.endpoints.items(), pods, sorted(self.namespaces))
+
+    def restore(self, dump: Dump) -> None:
+        """Put entries of a snapshot into an index that was not filled yet."""
+        for key, entry in dump.services:
+            external = NO_EXTERNAL if entry.external == NO_EXTERNAL else entry.external
+            self._put_entry(key, entry._replace(ports=self._intern(entry.ports), external=external))
+        for key, (service, (ports, endpoints)) in dump.slices:
+            self.endpoints.replace(key, (service, (self._intern(ports), endpoints)))
+        for key, packed in dump.pods:
+            self._put_pod_address(key, packed)
+        self.namespaces |= frozenset(dump.namespaces)
+        self.restored = True
+        self._touch(None)
+
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Be told the keys that each change touches, None for all of them; gives the function that ends it."""
         self._subscribers.append(callback)
@@ -168,18 +203,19 @@ class Index:
 
     def _put_service(self, item: Service) -> bytes:
         namespace = self._namespace(item.metadata.namespace)
-        return self._put_entry(item.metadata, service_entry(item, namespace, self._intern))
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        return self._put_entry(key, service_entry(item, namespace, self._intern))
 
     def _put_import(self, item: ServiceImport) -> bytes:
         namespace = self._namespace(item.metadata.namespace)
-        return self._put_entry(item.metadata, import_entry(item, namespace, self._intern))
+        key = object_key(item.metadata.namespace, item.metadata.name)
+        return self._put_entry(key, import_entry(item, namespace, self._intern))
 
     def _namespace(self, text: str) -> bytes:
         """One bytes object for all entries of a namespace."""
         return self._namespace_bytes.setdefault(text, text.encode())
 
-    def _put_entry(self, meta: Meta, new: ServiceEntry) -> bytes:
-        key = object_key(meta.namespace, meta.name)
+    def _put_entry(self, key: bytes, new: ServiceEntry) -> bytes:
         old = self.services.get(key)
         if new == old or not key:
             return key
@@ -242,14 +278,17 @@ class Index:
         # A pod first seen terminating is not added; a known one stays until it is deleted.
         if not key or packed is None or item.metadata.deletion_timestamp:
             return key
+        self._put_pod_address(key, packed)
+        if self._keep_labels:
+            self.pod_labels[key] = tuple((item.metadata.labels or {}).items())
+        return key
+
+    def _put_pod_address(self, key: bytes, packed: bytes) -> None:
         if self._pod_addresses.get(key) != packed:
             self._drop_pod(key)
             self._pod_addresses[key] = packed
             self.pods[packed] = (*self.pods.get(packed, ()), key)
             self._touch([packed])
-        if self._keep_labels:
-            self.pod_labels[key] = tuple((item.metadata.labels or {}).items())
-        return key
 
     def _drop_pod(self, key: bytes) -> None:
         packed = self._pod_addresses.pop(key, None)

@@ -51,7 +51,7 @@ async def _serve(settings: Settings, process: Process, log: Log) -> int:
             ended.set_result(code)
 
     supervisor = Supervisor(settings, log, end)
-    loop.set_exception_handler(lambda _, context: _unhandled(supervisor, context, end))
+    loop.set_exception_handler(lambda _, context: unhandled(supervisor, context, end))
     signals = Signals(supervisor, log, end)
     signals.install(loop)
     starting = loop.create_task(supervisor.start())
@@ -145,7 +145,7 @@ class Signals:
         task.add_done_callback(self._tasks.discard)
 
 
-def _unhandled(supervisor: Supervisor, context: dict[str, Any], end: Callable[[int], None]) -> None:
+def unhandled(supervisor: Supervisor, context: dict[str, Any], end: Callable[[int], None]) -> None:
     """An exception nobody caught: with `debug` in the Corefile a plugin's fault ends here, and the process with it."""
     exc = context.get("exception")
     text = context.get("message", "")

@@ -1,6 +1,6 @@
 """reload: watch the Corefile and its imports, and reload when they say something else.
 
-    reload [INTERVAL] [JITTER]
+reload [INTERVAL] [JITTER]
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import io
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,12 +30,6 @@ class Lent:
         self.closed += 1
         if self._fails:
             raise OSError("cannot close")
-
-
-@pytest.fixture
-def unfrozen() -> Iterator[None]:
-    yield
-    gc.unfreeze()
 
 
 class TestHooks:
@@ -129,7 +121,6 @@ def handler_of(instance: Instance) -> weakref.ref[Handler]:
     return weakref.ref(instance.plan.sites[0].handlers["erratic"][0])
 
 
-@pytest.mark.usefixtures("unfrozen")
 class TestSupervisor:
     def make(self, tmp_path: Path, text: str) -> Supervisor:
         self.path = tmp_path / "Corefile"

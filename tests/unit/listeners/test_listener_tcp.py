@@ -114,11 +114,11 @@ class TestOrder:
 
     async def test_a_client_that_is_ahead_is_not_read_from(self, b: Bench) -> None:
         b.send(query("slow.", 1))
-        assert not b.transport.reading
+        assert not b.transport.is_reading()
         await b.release(b"slow")
-        assert b.transport.reading
+        assert b.transport.is_reading()
         b.send(query("a.", 2))
-        assert b.transport.reading
+        assert b.transport.is_reading()
         assert b.answered == [1, 2]
 
     async def test_a_client_that_does_not_read_gets_no_further_answers(self, b: Bench) -> None:
@@ -126,10 +126,10 @@ class TestOrder:
         b.send(query("a.", 1), query("a.", 2))
         assert b.answered == []
         assert b.world.plugin.seen == []
-        assert not b.transport.reading
+        assert not b.transport.is_reading()
         b.connection.resume_writing()
         assert b.answered == [1, 2]
-        assert b.transport.reading
+        assert b.transport.is_reading()
 
     async def test_a_fault_of_a_plugin_is_answered_and_counted(self, b: Bench) -> None:
         b.send(query("fail.", 1), query("a.", 2))
@@ -199,7 +199,7 @@ class TestTimeouts:
     async def test_half_closed_it_reads_on_until_the_client_closes(self, b: Bench) -> None:
         await b.loop.advance(4)
         assert b.transport.state == "half closed"
-        assert b.transport.reading
+        assert b.transport.is_reading()
         b.send(query("a.", 1))  # it was on its way: thrown away, and no reset
         assert b.transport.written == b""
         b.connection.eof_received()

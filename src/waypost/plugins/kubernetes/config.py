@@ -35,6 +35,7 @@ class SourceConfig:
     endpoint_pod_names: bool = False
     zonal: bool = False
     imports: bool = False
+    snapshot: str = ""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -253,6 +254,10 @@ def _zonal(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
     draft.source = replace(draft.source, zonal=True)
 
 
+def _snapshot(cursor: Cursor, draft: _Draft, values: list[str]) -> None:
+    draft.source = replace(draft.source, snapshot=_one(cursor, values))
+
+
 def _no_args(cursor: Cursor, values: list[str]) -> None:
     if values:
         raise cursor.arg_err()
@@ -295,4 +300,5 @@ _OPTIONS: dict[str, Callable[[Cursor, _Draft, list[str]], None]] = {
     "apiserver_max_inflight": _max_inflight,
     "multicluster": _multicluster,
     "zonal": _zonal,
+    "snapshot": _snapshot,
 }

@@ -102,7 +102,7 @@ class Kubernetes:
 
     def ready(self) -> bool:
         """True once the cluster was read."""
-        return self.index.synced and (self._imports is None or self._imports.synced)
+        return self.index.known and (self._imports is None or self._imports.known)
 
     def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
         """Be told which keys of `Reply.depends` changed; None for all."""
@@ -215,7 +215,7 @@ class Kubernetes:
         falls = zone.falls
         if falls or (falls is None and self.config.fallthrough.covers(query.name)):
             return self.next.serve(request)
-        rcode = consts.NXDOMAIN if zone.index.synced else consts.SERVFAIL
+        rcode = consts.NXDOMAIN if zone.index.known else consts.SERVFAIL
         return authoritative(query, authority=(self._soa(query, zone),), rcode=rcode, depends=depends)
 
     def _reply(

@@ -23,6 +23,8 @@ def setup(directive: Directive, site: Site) -> None:
     config = replace(config, source=_source_config(config, site))
     for warning in config.warnings:
         site.log.warning(warning)
+    if config.source.manifests and config.source.snapshot:
+        site.log.warning("'snapshot' has no effect with manifests, which are there at every start")
     if config.source.manifests and config.imported:
         raise CorefileError.unlocated("multicluster needs an API server: imported Services are not read from manifests")
     log = site.log
@@ -36,7 +38,11 @@ def setup(directive: Directive, site: Site) -> None:
 
 def _source_config(config: Config, site: Site) -> SourceConfig:
     """The block's part of it: manifests of the command line if it names no source, pods' labels if it has metadata."""
-    source = replace(config.source, pod_labels=config.source.pods and site.collect is not None)
+    source = replace(
+        config.source,
+        pod_labels=config.source.pods and site.collect is not None,
+        snapshot=site.path(config.source.snapshot) if config.source.snapshot else "",
+    )
     if source.manifests:
         return replace(source, manifests=tuple(site.path(path) for path in source.manifests))
     if source.endpoint or source.kubeconfig or not site.services.manifests:

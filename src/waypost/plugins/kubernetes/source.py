@@ -14,18 +14,20 @@ from waypost import __version__
 from waypost.cluster.index import Index
 from waypost.cluster.objects import IMPORTED_SERVICE_LABEL, ServiceImport
 from waypost.cluster.selector import parse_selector
-from waypost.cluster.sink import Sink, Tee
+from waypost.cluster.sink import Tee
 from waypost.corefile.errors import CorefileError
 from waypost.kube.client import ApiClient
 from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
 from waypost.kube.errors import ClusterError
 from waypost.kube.folder import ManifestSource
 from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
-from waypost.kube.reflector import Reflector
+from waypost.kube.reflector import Reflector, Sink
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.plugins.kubernetes.config import SourceConfig
+from waypost.plugins.kubernetes.latency import LatencySink
 from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
+from waypost.plugins.kubernetes.snapshot import Snapshot
 
 _POLL = 0.01
 _SAY_WAITING = 0.5
@@ -40,6 +42,14 @@ class Follower(Protocol):
 
     async def run(self) -> Any:
         """Run for ever."""
+        ...
+
+
+class CountedSink(Sink[Any], Protocol):
+    """A sink that knows how many objects it keeps."""
+
+    def count(self) -> int:
+        """How many."""
         ...
 
 
@@ -68,6 +78,7 @@ class ClusterSource:
         self._registry = registry
         self._metrics: FollowMetrics | None = None
         self._client: ApiClient | None = None
+        self._snapshot: Snapshot | None = None
         self._tasks: list[asyncio.Task[Any]] = []
 
     async def start(self, patience: float) -> None:
@@ -78,7 +89,7 @@ class ClusterSource:
         if not self._tasks:
             followers = self._followers()
             self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
-        if not self._synced():
+        if not self._synced() and not self.index.restored:
             await self._wait(patience)
 
     def _synced(self) -> bool:
@@ -89,6 +100,8 @@ class ClusterSource:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._snapshot is not None:
+            await self._snapshot.save()
         if self._client is not None:
             await self._client.close()
         if self._metrics is not None:
@@ -113,18 +126,24 @@ class ClusterSource:
         client = ApiClient(access, user_agent=f"Waypost/{__version__}", limits=config.limits, metrics=requests)
         metrics = FollowMetrics(self._registry, access.server)
         self._client, self._metrics = client, metrics
-        reflectors = []
+        reflectors: list[Follower] = []
         sinks = self._sinks()
         for name, resource in _resources(config).items():
             if name in sinks:
                 reflector = Reflector(resource, client, sinks[name], log=self._log)
                 metrics.show(name, reflector.counters, sinks[name].count)
                 reflectors.append(reflector)
+        if config.snapshot:
+            self._snapshot = Snapshot(config.snapshot, _identity(access, config), self.index, self._log, self._registry)
+            self._snapshot.load()
+            return [*reflectors, self._snapshot]
         return reflectors
 
-    def _sinks(self) -> dict[str, Sink[Any] | Tee[Any]]:
+    def _sinks(self) -> dict[str, CountedSink]:
         """Where the objects of each kind go."""
-        sinks: dict[str, Sink[Any] | Tee[Any]] = {kind: self.index.sinks[kind] for kind in self._kinds}
+        sinks: dict[str, CountedSink] = {kind: self.index.sinks[kind] for kind in self._kinds}
+        if "EndpointSlice" in sinks:
+            sinks["EndpointSlice"] = LatencySink(self.index, self._registry, self._log)
         if self._config.imports:
             sinks |= self.imports.import_sinks
             sinks["Namespace"] = Tee(self.index.sinks["Namespace"], self.imports.sinks["Namespace"])
@@ -156,6 +175,12 @@ def cluster_access(config: SourceConfig) -> ClusterAccess:
     if config.endpoint:
         return from_endpoint(config.endpoint, config.tls)
     return in_cluster(os.environ)
+
+
+def _identity(access: ClusterAccess, config: SourceConfig) -> str:
+    """What a snapshot must have been made with to be right for this configuration."""
+    chosen = (config.labels, config.namespace_labels, config.endpoints, config.endpoint_pod_names, config.zonal)
+    return repr((access.server, *chosen))
 
 
 def _resources(config: SourceConfig) -> dict[str, Resource[Any]]:
