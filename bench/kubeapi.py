@@ -121,7 +121,7 @@ class Api:
             items, end = self.items[path], start + limit if limit else len(self.items[path])
             more = f',"continue":"{end}"' if end < len(items) else ""
             head = f'{{"kind":"{KINDS[path][0]}List","apiVersion":"{KINDS[path][1]}",'
-            head += f'"metadata":{{"resourceVersion":"2"{more}}},"items":['
+            head += f'"metadata":{{"resourceVersion":"{self.version}"{more}}},"items":['
             body = head.encode() + b",".join(items[start:end]) + b"]}"
             self._pages[key] = gzip.compress(body, 1) if compress else body
         return self._pages[key]

@@ -20,4 +20,16 @@ DIFFERENCES = (
     Known("plugins/chaos-default", 0, "CoreDNS's long list of authors does not fit into 512 bytes; ours does."),
     Known("plugins/cache-not-cached", 16, "A reply's question has the letter case of the query."),
     Known("plugins/forward-basic", 33, "A reply's question has the letter case of the query."),
+    *(
+        Known("plugins/file-cname", step, "A loop of CNAMEs is answered with each record once.")
+        for step in (15, 16, 17)
+    ),
+    *(
+        Known(
+            "plugins/file-fallthrough",
+            step,
+            "`fallthrough` is said per `file` line and holds for that line's zones only.",
+        )
+        for step in (1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23)
+    ),
 )

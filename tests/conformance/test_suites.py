@@ -19,9 +19,9 @@ FROM_MANIFESTS = ("kubernetes/default", "kubernetes/verified")
 
 # Shrink this as plugins are written.
 NOT_YET = {
-    "acl", "auto", "autopath", "azure", "clouddns", "dns64", "dnssec", "dnstap", "etcd", "file", "geoip", "grpc",
-    "grpc_server", "https", "https3", "k8s_external", "multisocket", "nomad", "on", "pprof", "proxyproto", "quic",
-    "rewrite", "route53", "secondary", "shed", "sign", "tls", "trace", "transfer", "tsig", "view",
+    "acl", "azure", "clouddns", "dns64", "dnssec", "dnstap", "etcd", "geoip", "grpc",
+    "grpc_server", "https", "https3", "multisocket", "nomad", "on", "pprof", "proxyproto", "quic",
+    "rewrite", "route53", "shed", "sign", "tls", "trace", "tsig", "view",
 }  # fmt: skip
 
 

@@ -13,7 +13,15 @@ from waypost.metrics.registry import Family
 NAME = re.compile(r"(coredns|waypost)(_[a-z0-9]+)+")
 LABEL = re.compile(r"[a-z]+(_[a-z]+)*")
 UNITS = ("_seconds", "_bytes")
-STARTED = {"coredns_plugin_enabled", "waypost_dropped_packets_total"}
+STARTED = {
+    "coredns_kubernetes_dns_programming_duration_seconds",
+    "coredns_kubernetes_rest_client_rate_limiter_duration_seconds",
+    "coredns_kubernetes_rest_client_request_duration_seconds",
+    "coredns_kubernetes_rest_client_requests_total",
+    "coredns_plugin_enabled",
+    "waypost_dropped_packets_total",
+    "waypost_kubernetes_snapshot_age_seconds",
+}
 IN_SOURCE = re.compile(r'"((?:coredns|waypost)_[a-z0-9_]+)"')
 
 

@@ -119,32 +119,9 @@ class Index:
         self._interned: dict[Ports, Ports] = {}
         self._namespace_bytes: dict[str, bytes] = {}
         self._subscribers: list[Subscriber] = []
-        self.sinks: dict[str, Sink[Any]] = {
-            "Service": Sink[Service](
-                self._put_service, self._drop_service, object_key, self.services.keys, self._listed
-            ),
-            "EndpointSlice": Sink[EndpointSlice](
-                self._put_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
-            ),
-            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys, self._listed),
-            "Namespace": Sink[Namespace](
-                self._put_namespace,
-                self._drop_namespace,
-                lambda _, name: name.encode(),
-                lambda: self.namespaces,
-                self._listed,
-            ),
-        }
-
-        self.import_sinks: dict[str, Sink[Any]] = {
-            "ServiceImport": Sink[ServiceImport](
-                self._put_import, self._drop_service, object_key, self.services.keys, self._listed
-            ),
-            "ImportedSlice": Sink[EndpointSlice](
-                self._put_imported_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
-            ),
-        }
-        """For an index of what other clusters export, in place of the first two."""
+        self.sinks = self._make_sinks()
+        self.import_sinks = self._make_import_sinks()
+        """For an index of what other clusters export, in place of Services and EndpointSlices."""
 
     @property
     def known(self) -> bool:
@@ -181,6 +158,34 @@ class Index:
     def services_of_external(self, packed: bytes) -> tuple[bytes, ...]:
         """The keys of the Services that are reached from outside by this address, sorted."""
         return self._external_addresses.keys(packed)
+
+    def _make_sinks(self) -> dict[str, Sink[Any]]:
+        return {
+            "Service": Sink[Service](
+                self._put_service, self._drop_service, object_key, self.services.keys, self._listed
+            ),
+            "EndpointSlice": Sink[EndpointSlice](
+                self._put_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
+            ),
+            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys, self._listed),
+            "Namespace": Sink[Namespace](
+                self._put_namespace,
+                self._drop_namespace,
+                lambda _, name: name.encode(),
+                lambda: self.namespaces,
+                self._listed,
+            ),
+        }
+
+    def _make_import_sinks(self) -> dict[str, Sink[Any]]:
+        return {
+            "ServiceImport": Sink[ServiceImport](
+                self._put_import, self._drop_service, object_key, self.services.keys, self._listed
+            ),
+            "ImportedSlice": Sink[EndpointSlice](
+                self._put_imported_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
+            ),
+        }
 
     def _touch(self, keys: Sequence[bytes] | None) -> None:
         self.serial = int(self._now())

@@ -8,7 +8,8 @@
                                │ expired, nonsense, silent twice: no version any more
 
 The sink keeps what it has through all of this. A new list is laid over the old state, object by object; what it did
-not name is removed at its end, so that nobody ever sees a half-empty cluster.
+not name is removed at its end, so that nobody ever sees a half-empty cluster. Beside the watch, `kube.audit` looks now
+and then whether it told everything.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
-from typing import Generic, NoReturn, Protocol, TypeVar
+from typing import Generic, NoReturn
 
-from waypost.cluster.objects import Object
+from waypost.kube.audit import SLICE, Auditor, AuditTiming
 from waypost.kube.backoff import Backoff
 from waypost.kube.client import ApiClient
 from waypost.kube.errors import ApiStatusError, ApiUnreachable, ClusterError
+from waypost.kube.following import Counters, Log, Sink
 from waypost.kube.listwatch import (
     Bookmark,
     Change,
@@ -37,43 +39,6 @@ from waypost.kube.listwatch import (
     version_number,
     watch,
 )
-
-SLICE = 64
-"""Objects of a list that are handed on before the event loop gets a turn."""
-
-ObjectT_contra = TypeVar("ObjectT_contra", bound=Object, contravariant=True)
-
-
-class Sink(Protocol[ObjectT_contra]):
-    """Where the objects go. Between `begin_list` and `end_list`, `removed` may be called as well."""
-
-    def begin_list(self) -> None:
-        """A list starts. Called again without `end_list`, it starts anew."""
-
-    def listed(self, obj: ObjectT_contra, /) -> None:
-        """An object of the list: new, changed or as it was."""
-
-    def end_list(self) -> None:
-        """The list is whole: objects that were not seen since `begin_list` are gone."""
-
-    def abort_list(self) -> None:
-        """The list broke off: nothing is to be removed."""
-
-    def changed(self, obj: ObjectT_contra, /) -> None:
-        """An object was added or modified."""
-
-    def removed(self, namespace: str, name: str, /) -> None:
-        """An object was deleted; it may be unknown."""
-
-
-class Log(Protocol):
-    """Where the reflector says what happens."""
-
-    def error(self, text: str, /) -> None:
-        """Something does not work."""
-
-    def info(self, text: str, /) -> None:
-        """Something works again, or is done in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +60,7 @@ class Timing:
     short_watch: float = 1.0
     """A watch that ends sooner, with nothing said, is a failure."""
     longest_retry_after: float = 300.0
-
-
-@dataclass(slots=True)
-class Counters:
-    """What happened so far; times are of the reflector's clock, None for never."""
-
-    lists: int = 0
-    """Attempts to read the whole state, by LIST or by initial events."""
-    reconnects: int = 0
-    """Watches opened from a known version."""
-    events: int = 0
-    """Events received, bookmarks included."""
-    ignored: int = 0
-    """Events that were older than what is known."""
-    errors: int = 0
-    stale: int = 0
-    """Watches given up because they were silent."""
-    last_event: float | None = None
-    last_sync: float | None = None
-    """When the whole state was last read."""
+    audit: AuditTiming = field(default_factory=AuditTiming)
 
 
 class InitialEventsRefused(Exception):
@@ -136,13 +82,16 @@ class Reflector(Generic[ObjectT]):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: Random | None = None,
+        changes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`initial_events` false means LIST from the start; `rng` jitters pauses and the length of watches."""
+        """`initial_events` false means LIST from the start; `rng` jitters pauses and the length of watches.
+
+        `changes` counts the changes of the sink's state; without it audits mend, but cannot tell what.
+        """
         self.counters = Counters()
         self._resource = resource
         self._client = client
         self._decoder = ResourceDecoder(resource)
-        self._sink = sink
         self._log = log
         self._timing = timing
         self._initial_events = initial_events
@@ -157,6 +106,10 @@ class Reflector(Generic[ObjectT]):
         self._bookmarks_regular = False
         self._bookmark_at: float | None = None
         self._logged = ""
+        self._sink = Auditor(
+            resource, client, self._decoder, sink, counters=self.counters, log=log, timing=timing.audit,
+            changes=changes, clock=clock, sleep=sleep, rng=self._rng,
+        )  # fmt: skip
 
     @property
     def synced(self) -> bool:
@@ -169,18 +122,24 @@ class Reflector(Generic[ObjectT]):
 
     async def run(self) -> NoReturn:
         """Follows the resource until cancelled."""
-        while True:
-            try:
-                if self._version is not None:
-                    await self._watch(self._version)
-                elif self._initial_events:
-                    await self._initial_watch()
-                else:
-                    await self._list()
-            except Exception as error:
-                # Whatever it is, even a fault of ours in the sink: a follower that dies quietly serves old data
-                # for days. It is said, counted and tried again from the start.
-                await self._recover(error)
+        try:
+            while True:
+                await self._once()
+        finally:
+            self._sink.drop()
+
+    async def _once(self) -> None:
+        try:
+            if self._version is not None:
+                await self._watch(self._version)
+            elif self._initial_events:
+                await self._initial_watch()
+            else:
+                await self._list()
+        except Exception as error:
+            # Whatever it is, even a fault of ours in the sink: a follower that dies quietly serves old data for
+            # days. It is said, counted and tried again from the start.
+            await self._recover(error)
 
     async def _initial_watch(self) -> None:
         self.counters.lists += 1
@@ -218,6 +177,7 @@ class Reflector(Generic[ObjectT]):
     async def _watch(self, version: int) -> None:
         timing, counters = self._timing, self.counters
         counters.reconnects += 1
+        self._sink.reached(version)
         events, started = counters.events, self._clock()
         whole = await self._stream(version)
         if counters.events > events:
@@ -283,6 +243,7 @@ class Reflector(Generic[ObjectT]):
             else:
                 self._sink.changed(event.object)
             self._version = version
+            self._sink.reached(version)
             self._recovered()
 
     def _initial_event(self, event: Change[ObjectT]) -> None:
@@ -299,6 +260,7 @@ class Reflector(Generic[ObjectT]):
                 raise InitialEventsRefused("a bookmark that does not end the initial events")
             self._end_list(version)
         self._version = max(version, self._version or 0)
+        self._sink.reached(self._version)
         now = self._clock()
         if self._bookmark_at is not None:
             self._bookmarks_regular = now - self._bookmark_at <= self._timing.bookmark_gap

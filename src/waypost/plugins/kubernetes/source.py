@@ -20,8 +20,9 @@ from waypost.kube.client import ApiClient
 from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
 from waypost.kube.errors import ClusterError
 from waypost.kube.folder import ManifestSource
+from waypost.kube.following import Sink
 from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
-from waypost.kube.reflector import Reflector, Sink
+from waypost.kube.reflector import Reflector
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.plugins.kubernetes.config import SourceConfig
@@ -80,6 +81,9 @@ class ClusterSource:
         self._client: ApiClient | None = None
         self._snapshot: Snapshot | None = None
         self._tasks: list[asyncio.Task[Any]] = []
+        self._changes = 0
+        self.index.subscribe(self._changed)
+        self.imports.subscribe(self._changed)
 
     async def start(self, patience: float) -> None:
         """Follow the cluster, and wait until everything was listed, at most `patience` seconds.
@@ -91,6 +95,9 @@ class ClusterSource:
             self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
         if not self._synced() and not self.index.restored:
             await self._wait(patience)
+
+    def _changed(self, keys: Sequence[bytes] | None) -> None:
+        self._changes += 1
 
     def _synced(self) -> bool:
         return self.index.synced and (self.imports.synced or not self._config.imports)
@@ -130,7 +137,7 @@ class ClusterSource:
         sinks = self._sinks()
         for name, resource in _resources(config).items():
             if name in sinks:
-                reflector = Reflector(resource, client, sinks[name], log=self._log)
+                reflector = Reflector(resource, client, sinks[name], log=self._log, changes=lambda: self._changes)
                 metrics.show(name, reflector.counters, sinks[name].count)
                 reflectors.append(reflector)
         if config.snapshot:

@@ -24,7 +24,7 @@ from waypost.dispatch.request import Request
 from waypost.plugins.k8s_external import setup
 from waypost.plugins.k8s_external.config import Config, parse
 from waypost.plugins.k8s_external.handler import External
-from waypost.toolkit.fallthrough import Fallthrough
+from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts, names
 from waypost.wire.fit import pack
 from waypost.wire.record import address
@@ -263,7 +263,7 @@ async def test_it_needs_kubernetes() -> None:
 
 def test_defaults() -> None:
     zone = names.from_text("block.test.")
-    assert parse(make_directive("k8s_external"), (zone,)) == Config((zone,), b"\x03dns", 5, False, Fallthrough())
+    assert parse(make_directive("k8s_external"), (zone,)) == Config((zone,), b"\x03dns", 5, False, ZoneList())
 
 
 def test_options() -> None:
@@ -273,7 +273,7 @@ def test_options() -> None:
         b"\x08internal\x01x",
         0,
         True,
-        Fallthrough((names.from_text("a.test."),)),
+        ZoneList(frozenset((names.from_text("a.test."),))),
     )
 
 

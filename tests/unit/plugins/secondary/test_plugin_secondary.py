@@ -194,6 +194,7 @@ def notify(name: str = "example.org.", qtype: str = "SOA") -> bytes:
         ("192.0.2.1", notify("www.example.org."), False),
         ("192.0.2.1", notify(qtype="A"), False),
     ],
+    ids=["primary", "other case", "stranger", "other zone", "other type"],
 )
 async def test_notify_comes_only_from_primaries(client: str, wire: bytes, accepted: bool) -> None:
     asked = block(setup, "secondary {\ntransfer from 192.0.2.1\n}", "example.org")
