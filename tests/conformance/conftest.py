@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.apiserver import PLURAL, ApiServer
+from support.apiserver import ApiServer
+from support.apistore import PLURAL
 from support.suite_runner.crew import Board, Crew
 from support.suite_runner.emulator import LoopThread
 from support.suite_runner.ports import Ports

@@ -13,112 +13,34 @@ from __future__ import annotations
 import copy
 import json
 import re
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from support.apistore import KINDS, PLURAL, REFUSED_INITIAL_EVENTS, Change, Json, Key, Store, key_of, status
 from support.selection import matcher
-
-Json = dict[str, Any]
-Key = tuple[str, str]
-
-
-class Kind(NamedTuple):
-    """A kind as the API names it."""
-
-    name: str
-    version: str
-    prefix: str
-    namespaced: bool = True
-
-
-KINDS = {
-    "services": Kind("Service", "v1", "/api/v1"),
-    "pods": Kind("Pod", "v1", "/api/v1"),
-    "namespaces": Kind("Namespace", "v1", "/api/v1", namespaced=False),
-    "endpointslices": Kind("EndpointSlice", "discovery.k8s.io/v1", "/apis/discovery.k8s.io/v1"),
-}
-PLURAL = {kind.name: plural for plural, kind in KINDS.items()}
-REFUSED_INITIAL_EVENTS = (
-    "a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"
-)
-
-
-class Change(NamedTuple):
-    """An entry of the server's history."""
-
-    version: int
-    plural: str
-    type: str
-    object: Json
-
-
-@dataclass
-class Faults:
-    """What the server does wrong at present."""
-
-    refuse: int = 0
-    """Answer every request with this HTTP status."""
-    retry_after: int = 0
-    """Seconds in the Retry-After header of such answers."""
-    delay: float = 0.0
-    """Seconds before every answer."""
-    freeze: bool = False
-    """Keep watches open but send nothing."""
-    close_at_once: int = 0
-    """End this many watches as soon as they begin."""
-    garbage: bytes = b""
-    """Send this as the next event of every watch, once."""
-    body: bytes = b""
-    """Answer the next LIST with this, once."""
-    no_initial_events: bool = False
-    """Refuse initial events, as a server whose etcd is too old."""
-    expire_continue: int = 0
-    """Answer this many requests with a continue token by 410."""
-    token: str = ""
-    """Demand this bearer token."""
-
-
-@dataclass
-class Store:
-    """The objects, their history, and everything the handlers share. `changed` guards it."""
-
-    window: int = 1000
-    bookmark_every: float = 60.0
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    faults: Faults = field(default_factory=Faults)
-    objects: dict[str, dict[Key, Json]] = field(default_factory=lambda: {plural: {} for plural in KINDS})
-    history: list[Change] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-    version: int = 0
-    floor: int = 0
-    """The oldest version that a watch may start from."""
-    cuts: int = 0
-    watches: int = 0
-
-    def note(self, plural: str, type_: str, obj: Json) -> None:
-        """Adds to the history, which forgets what is beyond the window."""
-        self.history.append(Change(self.version, plural, type_, obj))
-        if len(self.history) > self.window:
-            self.floor = self.history[-self.window].version
-            del self.history[: -self.window]
-        self.changed.notify_all()
 
 
 class ApiServer:
     """The server and its remote control. Use it as a context manager."""
 
-    def __init__(self, objects: Iterable[Json] = (), *, bookmark_every: float = 60.0) -> None:
+    def __init__(
+        self, objects: Iterable[Json] = (), *, bookmark_every: float = 60.0, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.store = Store(bookmark_every=bookmark_every)
         for obj in objects:
             self.put(PLURAL[obj["kind"]], obj)
         handler = type("BoundHandler", (Handler,), {"store": self.store})
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler, bind_and_activate=True)
         self._http.daemon_threads = True
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # who does not trust us hangs up
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> ApiServer:
@@ -133,7 +55,7 @@ class ApiServer:
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
 
     @property
     def requests(self) -> list[str]:
@@ -184,17 +106,6 @@ class ApiServer:
             self.store.floor = self.store.version
 
 
-def key_of(obj: Json) -> Key:
-    """Namespace and name of an object."""
-    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-
-
-def status(code: int, reason: str, message: str) -> Json:
-    """A metav1.Status."""
-    head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return {**head, "message": message, "reason": reason, "code": code}
-
-
 class Handler(BaseHTTPRequestHandler):
     """One connection."""
 
@@ -219,6 +130,8 @@ class Handler(BaseHTTPRequestHandler):
         for plural, kind in KINDS.items():
             scope = r"(?:/namespaces/([^/]+))?" if kind.namespaced else "()"
             if match := re.fullmatch(f"{re.escape(kind.prefix)}{scope}/{plural}", url.path):
+                if plural == faults.forbidden:
+                    return self.send_json(403, status(403, "Forbidden", f"{plural} is forbidden: no rights"))
                 return self.resource(plural, match[1] or "", query)
         return self.send_body(404, b"404 page not found\n", "text/plain; charset=utf-8")
 
@@ -250,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
             if not token:
                 return self.send_json(400, status(400, "BadRequest", "continue key is not valid"))
             start, version = int(token[1]), int(token[2])
-        meta: Json = {"resourceVersion": str(version)}
+        meta: Json = {"resourceVersion": "1" if faults.stale_lists else str(version)}
         limit = int(query.get("limit") or 0)
         end = start + limit if limit else len(items)
         if end < len(items):
@@ -266,6 +179,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Connection", "close")
         self.end_headers()
         with store.changed:
             store.watches += 1
@@ -317,7 +231,7 @@ class Handler(BaseHTTPRequestHandler):
             if faults.garbage:
                 garbage, faults.garbage = faults.garbage, b""
                 yield garbage
-            for change in new:
+            for change in reversed(new) if faults.backwards else new:
                 key, type_ = key_of(change.object), change.type
                 if not match(change.object):
                     if key not in shown:
@@ -326,7 +240,7 @@ class Handler(BaseHTTPRequestHandler):
                 elif type_ == "MODIFIED" and key not in shown:
                     type_ = "ADDED"
                 (shown.discard if type_ == "DELETED" else shown.add)(key)
-                yield self.event(type_, plural, change.object)
+                yield self.event(type_, plural, change.object) * (1 + faults.twice)
             if not faults.freeze and time.monotonic() - quiet >= store.bookmark_every:
                 quiet = time.monotonic()
                 yield self.bookmark(plural, at)

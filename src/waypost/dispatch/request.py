@@ -22,10 +22,23 @@ class Request:
 
     `query` may be replaced by a plugin that caps the client's EDNS size; a plugin that asks another question makes a
     child with `asking`. `received` is on the `time.perf_counter` clock, in seconds. `depth` counts nested internal
-    look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining.
+    look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining. `asked` is, for a
+    child, the question that came into the chain, which access rules must see too.
     """
 
-    __slots__ = ("client", "datagram", "depth", "local", "metadata", "query", "received", "server", "site", "trace")
+    __slots__ = (
+        "asked",
+        "client",
+        "datagram",
+        "depth",
+        "local",
+        "metadata",
+        "query",
+        "received",
+        "server",
+        "site",
+        "trace",
+    )
 
     def __init__(
         self,
@@ -42,6 +55,7 @@ class Request:
         self.datagram = datagram
         self.received = received
         self.local = local
+        self.asked: Query | None = None
         self.site: Site | None = None
         self.metadata: dict[str, Callable[[], str]] | None = None
         self.trace: list[str] | None = None
@@ -82,6 +96,7 @@ class Request:
         child = Request(
             self.query.asking(qname, qtype, qclass), self.client, self.server, self.datagram, self.received, self.local
         )
+        child.asked = self.asked or self.query
         child.site = self.site
         child.metadata = self.metadata
         child.trace = self.trace

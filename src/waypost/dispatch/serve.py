@@ -66,7 +66,7 @@ class Server:
         self.debug = False
         self.stacktrace = False
         self._any_class = False
-        self._dropped = Traffic(metrics).meter(self.label, "dropped", "", "")
+        self._dropped = metrics.shared(Traffic).meter(self.label, "dropped", "", "")
         self._panics = metrics.counter("coredns_panics_total", "A metrics that counts the number of panics.").labels()
 
     def add(self, zone: bytes, site: Site) -> None:
@@ -103,6 +103,7 @@ class Server:
     def lookup(self, request: Request, qname: bytes, qtype: int) -> Outcome:
         """Ask this server another question for the same client; nothing is sent. See `Request.lookup`."""
         child = request.asking(qname, qtype)
+        child.asked = None  # a question of the server's own
         child.depth = request.depth + 1
         child.received = time.perf_counter()
         if child.depth > _MAX_DEPTH:

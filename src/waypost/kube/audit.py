@@ -102,7 +102,8 @@ class Auditor(Generic[ObjectT]):
 
     def removed(self, namespace: str, name: str, /) -> None:
         """The watch tells of an object's end."""
-        self._told.add((namespace, name)) if self._task is not None else None
+        if self._task is not None:
+            self._told.add((namespace, name))
         self._sink.removed(namespace, name)
 
     def reached(self, version: int) -> None:
@@ -151,26 +152,26 @@ class Auditor(Generic[ObjectT]):
         began = self._version
         self._sink.begin_list()
         params = {**self._resource.selectors(), "limit": str(PAGE_LIMITS[0])}
-        objects = 0
+        self._objects = 0
         while True:
             page = self._decoder.page(await self._client.get_json_bytes(self._resource.path, params))
             version = version_number(page.metadata.resource_version)
             if version < began:
                 return False
-            for objects, obj in enumerate(page.items or (), objects + 1):
+            for obj in page.items or ():
                 self._lay_over(obj)
-                if objects % SLICE == 0:
+                if self._objects % SLICE == 0:
                     await asyncio.sleep(0)
             if not page.metadata.continue_:
                 break
             params["continue"] = page.metadata.continue_
             await self._sleep(self._timing.page_pause)
-        self._objects = objects
         await self._finish(version)
         return True
 
     def _lay_over(self, obj: ObjectT) -> None:
         meta = obj.metadata
+        self._objects += 1
         if (meta.namespace, meta.name) in self._told:
             return
         before = self._changes()

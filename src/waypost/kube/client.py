@@ -87,7 +87,7 @@ class ApiClient:
         """The body of `path` (decompressed). ApiStatusError, ApiUnreachable, ClusterError."""
         encoding = "identity" if self._access.disable_compression else "gzip"
         url = self._url(path, params)
-        async with self._admission.request() as waited:
+        async with self._admission.request(next_page="continue" in params) as waited:
             response = await self._open(url, encoding, self._timeout, waited)
             async with response:
                 return await self._body(response, url, MAX_BODY)

@@ -38,11 +38,16 @@ class Admission:
         self._sleep = sleep
         self._filled_at = clock()
         self._slots = asyncio.Semaphore(limits.max_inflight) if limits.max_inflight else None
+        self._pages_count = bool(limits.qps)
 
     @asynccontextmanager
-    async def request(self) -> AsyncIterator[float]:
-        """Waits for a turn and holds it; gives the seconds waited for the rate."""
-        waited = self._reserve()
+    async def request(self, *, next_page: bool = False) -> AsyncIterator[float]:
+        """Waits for a turn and holds it; gives the seconds waited for the rate.
+
+        At the default rate the pages of a list after the first are free, as they follow each other and not us: a
+        list in one piece, which would cost one turn, is worse for everybody. A rate that the user set is kept.
+        """
+        waited = 0.0 if next_page and not self._pages_count else self._reserve()
         if waited:
             await self._sleep(waited)
         if self._slots is None:

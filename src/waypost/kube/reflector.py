@@ -103,6 +103,7 @@ class Reflector(Generic[ObjectT]):
         self._listing = False
         self._synced = asyncio.Event()
         self._silent_watches = 0
+        self._in_step = False
         self._bookmarks_regular = False
         self._bookmark_at: float | None = None
         self._logged = ""
@@ -179,16 +180,18 @@ class Reflector(Generic[ObjectT]):
         counters.reconnects += 1
         self._sink.reached(version)
         events, started = counters.events, self._clock()
+        self._in_step = False
         whole = await self._stream(version)
-        if counters.events > events:
+        if self._in_step:
             self._silent_watches = 0
-        elif whole and self._clock() - started < timing.short_watch:
+        elif whole and counters.events == events and self._clock() - started < timing.short_watch:
             raise ApiUnreachable("very short watch: the server ended it with nothing said")
         elif not whole or self._clock() - started >= timing.stale:
             self._silent_watch()
 
     def _silent_watch(self) -> None:
-        """A server that went back in time (a restored etcd) says nothing to a watch from the future."""
+        """A server that went back in time (a restored etcd) says nothing to a watch from the future, or only that
+        it is not there yet."""
         self._silent_watches += 1
         if self._silent_watches >= 2:
             self._log.info(f"{self._resource.go_type}: two watches were silent, listing again")
@@ -231,6 +234,7 @@ class Reflector(Generic[ObjectT]):
         counters.events += 1
         counters.last_event = self._clock()
         version = version_number(meta.resource_version)
+        self._in_step |= self._version is None or version >= self._version
         if isinstance(event, Bookmark):
             self._bookmark(event, version)
         elif self._listing:

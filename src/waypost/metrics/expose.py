@@ -50,7 +50,7 @@ class _OwnMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Families and their cells in alphabetical order; those without cells are left out, as in Go."""
-        for name, family in sorted(self._own.families.items()):
+        for name, family in sorted(self._own.collect().items()):
             if family.cells:
                 yield _metric(name, family)
 

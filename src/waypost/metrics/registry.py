@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Counter:
@@ -48,10 +51,10 @@ class Histogram:
         self.counts = [0] * (len(self.bounds) + 1)
         self.total = 0.0
 
-    def observe(self, value: float) -> None:
-        """Count one observation."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+    def observe(self, value: float, times: int = 1) -> None:
+        """Count an observation, or several equal ones."""
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
 
 
 Cell = Counter | Gauge | Histogram
@@ -91,10 +94,27 @@ class Family:
 class Registry:
     """Every family of the process. Asking for a known name gives the family that exists: counters survive reloads."""
 
-    __slots__ = ("families",)
+    __slots__ = ("_shared", "before_scrape", "families")
 
     def __init__(self) -> None:
         self.families: dict[str, Family] = {}
+        self.before_scrape: list[Callable[[], None]] = []
+        """What must be done so that the cells are up to date."""
+        self._shared: dict[type, object] = {}
+
+    def shared(self, kind: type[T]) -> T:
+        """The one object of a kind that keeps families of this registry, made with the registry on first use."""
+        found = self._shared.get(kind)
+        if found is None:
+            found = self._shared[kind] = kind(self)  # type: ignore[call-arg]  # such kinds take the registry
+        assert isinstance(found, kind)
+        return found
+
+    def collect(self) -> dict[str, Family]:
+        """Every family by name, up to date."""
+        for bring in self.before_scrape:
+            bring()
+        return self.families
 
     def counter(self, name: str, text: str, labels: Sequence[str] = ()) -> CounterFamily:
         """A family of counters; without labels its one cell exists, with 0, from the start."""

@@ -1,11 +1,15 @@
-"""CoreDNS's `coredns_dns_*` metrics, counted with one dict look-up a query."""
+"""CoreDNS's `coredns_dns_*` metrics, counted with one dict look-up a query.
+
+On a query's way only a tuple of what its labels and sizes will be is counted; which cells that means is worked out when
+somebody looks.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from collections.abc import Callable
 
-from waypost.metrics.registry import Counter, Histogram, Registry
+from waypost.metrics.registry import Histogram, Registry
 from waypost.wire import consts
 from waypost.wire.query import Query
 
@@ -15,18 +19,14 @@ _NAMED_TYPES = "A AAAA CNAME DNSKEY DS MX NSEC NSEC3 NS PTR RRSIG SOA SRV TXT HT
 _TYPE_LABELS = {consts.type_number(text): text for text in _NAMED_TYPES.split()}
 
 
-class _Cells(NamedTuple):
-    requests: Counter
-    duration: Histogram
-    request_size: Histogram
-    response_size: Histogram
-    responses: Counter
+# A client decides about types and sizes: before it makes more kinds of query than this, they are folded.
+_MAX_KINDS = 4096
 
 
 class Traffic:
-    """The families of query traffic."""
+    """The families of query traffic; there is one in a registry (`Registry.shared`)."""
 
-    __slots__ = ("_do", "_duration", "_request_size", "_requests", "_response_size", "_responses")
+    __slots__ = ("_do", "_duration", "_meters", "_request_size", "_requests", "_response_size", "_responses")
 
     def __init__(self, registry: Registry) -> None:
         where = ("server", "zone", "view")
@@ -61,63 +61,74 @@ class Traffic:
             "Counter of response status codes.",
             (*where, "rcode", "plugin"),
         )
+        self._meters: dict[tuple[str, str, str, str], Meter] = {}
+        registry.before_scrape.append(self.fold)
 
     def meter(self, server: str, zone: str, view: str, plugin: str) -> Meter:
         """Counts the queries of one zone on one server; `plugin` is named where a plugin wrote the reply."""
-        return Meter(self, (server, zone, view), plugin)
+        key = (server, zone, view, plugin)
+        meter = self._meters.get(key)
+        if meter is None:
+            duration = self._duration.labels(server, zone, view)
+            meter = self._meters[key] = Meter((server, zone, view), plugin, duration, self.fold)
+        return meter
 
-    def cells(
-        self, where: tuple[str, str, str], datagram: bool, v6: bool, qtype: int, rcode: int, plugin: str
-    ) -> _Cells:
-        """The cells that a query with these labels counts in."""
+    def fold(self) -> None:
+        """Bring what the meters have counted into the families; done before each scrape."""
+        for meter in self._meters.values():
+            for kind, times in meter.take().items():
+                self._fold(meter, kind, times)
+
+    def _fold(self, meter: Meter, kind: Kind, times: int) -> None:
+        qtype, do, rcode, written, datagram, v6, request_size, response_size = kind
+        where = meter.where
         proto = "udp" if datagram else "tcp"
         family = "2" if v6 else "1"
-        return _Cells(
-            self._requests.labels(*where, proto, family, _TYPE_LABELS.get(qtype, "other")),
-            self._duration.labels(*where),
-            self._request_size.labels(*where, proto),
-            self._response_size.labels(*where, proto),
-            self._responses.labels(*where, consts.rcode_text(rcode), plugin),
-        )
+        self._requests.labels(*where, proto, family, _TYPE_LABELS.get(qtype, "other")).inc(times)
+        self._responses.labels(*where, consts.rcode_text(rcode), meter.plugin if written else "").inc(times)
+        if do:
+            self._do.labels(*where).inc(times)
+        self._request_size.labels(*where, proto).observe(request_size, times)
+        self._response_size.labels(*where, proto).observe(response_size, times)
 
-    def count_do(self, where: tuple[str, str, str]) -> None:
-        """One query with the DO bit."""
-        self._do.labels(*where).inc()
+
+Kind = tuple[int, bool, int, bool, bool, bool, int, int]
+"""What distinguishes queries in the metrics: qtype, DO, rcode, whether a plugin wrote the reply, datagram, IPv6, and
+the sizes of query and reply in bytes."""
 
 
 class Meter:
-    """One zone's counters on one server; a query costs one dict look-up."""
+    """One zone's queries on one server, counted with one dict look-up each."""
 
-    __slots__ = ("_cells", "_plugin", "_traffic", "_where")
+    __slots__ = ("_counts", "_duration", "_fold", "plugin", "where")
 
-    def __init__(self, traffic: Traffic, where: tuple[str, str, str], plugin: str) -> None:
-        self._traffic = traffic
-        self._where = where
-        self._plugin = plugin
-        self._cells: dict[int, _Cells] = {}
+    def __init__(self, where: tuple[str, str, str], plugin: str, duration: Histogram, fold: Callable[[], None]) -> None:
+        self.where = where
+        self.plugin = plugin
+        self._counts: dict[Kind, int] = {}
+        self._duration = duration
+        self._fold = fold
 
     def count(
         self, query: Query, datagram: bool, v6: bool, rcode: int, written: bool, response_size: int, seconds: float
     ) -> None:
         """One query, its reply's rcode and size in bytes, whether a plugin wrote it, and how long it took."""
-        qtype = query.qtype if query.qtype in _TYPE_LABELS else 0
-        code = qtype << 16 | rcode << 3 | datagram << 2 | v6 << 1 | written
-        cells = self._cells.get(code)
-        if cells is None:
-            plugin = self._plugin if written else ""
-            cells = self._cells[code] = self._traffic.cells(self._where, datagram, v6, qtype, rcode, plugin)
-        cells.requests.value += 1
-        cells.responses.value += 1
-        if query.do:
-            self._traffic.count_do(self._where)
-        # Histogram.observe, spelled out: this is on the way of every query.
-        request_size = len(query.wire)
-        histogram = cells.duration
-        histogram.counts[bisect_left(_DURATION_BOUNDS, seconds)] += 1
-        histogram.total += seconds
-        histogram = cells.request_size
-        histogram.counts[bisect_left(_SIZE_BOUNDS, request_size)] += 1
-        histogram.total += request_size
-        histogram = cells.response_size
-        histogram.counts[bisect_left(_SIZE_BOUNDS, response_size)] += 1
-        histogram.total += response_size
+        opt = query.opt
+        do = opt is not None and opt.do
+        kind = (query.qtype, do, rcode, written, datagram, v6, len(query.wire), response_size)
+        counts = self._counts
+        times = counts.get(kind)
+        if times is None:
+            if len(counts) >= _MAX_KINDS:
+                self._fold()
+                counts = self._counts
+            times = 0
+        counts[kind] = times + 1
+        duration = self._duration
+        duration.counts[bisect_left(_DURATION_BOUNDS, seconds)] += 1
+        duration.total += seconds
+
+    def take(self) -> dict[Kind, int]:
+        """What was counted since the last time."""
+        counts, self._counts = self._counts, {}
+        return counts

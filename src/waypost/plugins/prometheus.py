@@ -22,6 +22,7 @@ from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
+from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Site
 from waypost.httpd.message import HttpRequest, HttpResponse
 from waypost.httpd.server import HttpServer, check_address, lend_server
@@ -115,25 +116,26 @@ def _set_enabled(site: Site) -> None:
 class Prometheus:
     """Counts what came in and what goes out; the reply goes on unchanged."""
 
-    __slots__ = ("_meters", "_site", "_traffic", "_zones", "name", "next")
+    __slots__ = ("_meters", "_only", "_site", "_traffic", "_zones", "name", "next")
 
     next: Handler
 
     def __init__(self, site: Site) -> None:
         self.name = _NAME
         self._site = site  # its view is known only once every plugin is set up
-        self._traffic = Traffic(site.metrics)
+        self._traffic = site.metrics.shared(Traffic)
         self._zones = sorted(((zone, names.to_text(zone)) for zone in site.zones), key=lambda pair: -len(pair[0]))
         self._meters: dict[tuple[str, str], Meter] = {}
+        self._only: dict[Server, Meter] = {}
 
     def serve(self, request: Request) -> Outcome:
         """The next plugin's reply."""
         query = request.query  # as the client sent it: a plugin further on may replace it
         outcome = self.next.serve(request)
-        if isinstance(outcome, Reply):
+        if type(outcome) is Reply:
             self._record(request, query, outcome)
             return outcome
-        return self._later(request, query, outcome)
+        return self._later(request, query, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
 
     async def _later(self, request: Request, query: Query, waiting: Awaitable[Reply]) -> Reply:
         reply = await waiting
@@ -146,15 +148,24 @@ class Prometheus:
             rcode, size = reply.rcode, reply_size(query, reply)
         else:  # the server's own answer, or silence, which counts as NOERROR
             rcode, size = (reply.rcode if reply.rcode in SERVER_WRITTEN else consts.NOERROR), 0
-        server = request.server.label
-        zone = self._zones[0][1] if len(self._zones) == 1 else self._longest(query.name)
-        meter = self._meters.get((server, zone)) or self._meter(server, zone)
+        server = request.server
+        meter = self._only.get(server) or self._meter(server, query.name)
         seconds = time.perf_counter() - request.received
-        meter.count(query, request.datagram, request.is_v6, rcode, written, size, seconds)
+        meter.count(query, request.datagram, ":" in request.client[0], rcode, written, size, seconds)
 
-    def _meter(self, server: str, zone: str) -> Meter:
-        meter = self._meters[server, zone] = self._traffic.meter(server, zone, self._site.view, self.next.name)
+    def _meter(self, server: Server, name: bytes) -> Meter:
+        """The meter of the zone that a name is in; with one zone it is the server's only one."""
+        if len(self._zones) == 1:
+            meter = self._make_meter(server, self._zones[0][1])
+            self._only[server] = meter
+            return meter
+        zone = self._longest(name)
+        meter = self._meters.get((server.label, zone)) or self._make_meter(server, zone)
+        self._meters[server.label, zone] = meter
         return meter
+
+    def _make_meter(self, server: Server, zone: str) -> Meter:
+        return self._traffic.meter(server.label, zone, self._site.view, self.next.name)
 
     def _longest(self, name: bytes) -> str:
         return next((text for zone, text in self._zones if names.is_within(name, zone)), ".")

@@ -76,7 +76,7 @@ class World:
         return "silence" if message is None else dns.rcode.to_text(message.rcode())
 
     def count(self, metric: str, **labels: str) -> float:
-        family = self.registry.families[metric]
+        family = self.registry.collect()[metric]
         total = 0.0
         for values, cell in family.cells.items():
             assert isinstance(cell, Counter)

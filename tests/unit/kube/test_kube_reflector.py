@@ -256,6 +256,15 @@ async def test_two_silent_watches_lead_to_a_list():
     assert done.counters.stale >= 2
 
 
+async def test_bookmarks_from_the_past_are_silence():
+    """A server that went back in time says so, again and again."""
+    timing = Timing(stale=0.0, short_watch=-1.0)
+    done = await run(listed("a", version=900), bookmark(5), bookmark(6), listed("b", version=7), timing=timing)
+    assert done.asked == ["list", "900", "900", "list", "7"]
+    assert done.sink.names() == {"b"}
+    assert done.counters.errors == 0
+
+
 async def test_a_watch_with_regular_bookmarks_is_given_less_silence():
     timing = Timing(stale=0.01)
     done = await run(listed("a"), bookmark(11) + bookmark(12) + b"SILENCE\n", timing=timing)

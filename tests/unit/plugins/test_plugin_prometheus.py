@@ -67,7 +67,7 @@ def count(site: Site, request: Request, outcome: Reply) -> None:
 
 def cells(process: FakeProcess, name: str) -> dict[tuple[str, ...], float]:
     """Label values to values, for histograms the sum of what was observed."""
-    found = process.metrics.families[name].cells.items()
+    found = process.metrics.collect()[name].cells.items()
     return {values: cell.total if isinstance(cell, Histogram) else cell.value for values, cell in found}
 
 
@@ -140,7 +140,7 @@ async def test_size_is_that_of_the_query_as_it_came_even_when_the_reply_is_late(
     handler.next = Rewriting(authoritative(request.query), later=True)
     outcome = handler.serve(request)
     assert not isinstance(outcome, Reply)
-    assert process.metrics.families["coredns_dns_requests_total"].cells == {}
+    assert process.metrics.collect()["coredns_dns_requests_total"].cells == {}
     await outcome
     where = ("dns://:53", ".", "")
     assert cells(process, "coredns_dns_request_size_bytes") == {(*where, "udp"): 29}

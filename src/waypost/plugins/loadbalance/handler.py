@@ -43,6 +43,8 @@ class LoadBalance:
         return then(outcome, lambda reply: self._reordered(reply, qtype))
 
     def _reordered(self, reply: Reply, qtype: int) -> Reply:
+        if len(reply.answer) < 2 and len(reply.additional) < 2 and len(reply.authority) < 2:
+            return reply
         if reply.rcode != consts.NOERROR or not reply.written or qtype in _TRANSFERS:
             return reply
         return self._order(reply, qtype)

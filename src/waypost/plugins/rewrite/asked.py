@@ -36,9 +36,9 @@ class Asked:
     def child(self) -> Request:
         """The request with this question, for the next plugin; the one that came if nothing was changed."""
         query = self.request.query
-        if self.qname is query.qname and self.opt is query.opt and self.qtype == query.qtype:
-            if self.qclass == query.qclass:
-                return self.request
+        kind = (self.qtype, self.qclass)
+        if self.qname is query.qname and self.opt is query.opt and kind == (query.qtype, query.qclass):
+            return self.request
         child = self.request.asking(self.qname, self.qtype, self.qclass)
         child.query.opt = self.opt
         return child
