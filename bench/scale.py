@@ -209,9 +209,7 @@ def observe(
     return figures | under_load(pid, api, folder, options, port, echo)
 
 
-def under_load(
-    pid: int, api: Api, folder: Path, options: argparse.Namespace, port: int, echo: int
-) -> dict[str, float]:
+def under_load(pid: int, api: Api, folder: Path, options: argparse.Namespace, port: int, echo: int) -> dict[str, float]:
     """Slice updates while queries are answered."""
     pinger, reference = Pinger(port, PROBE), Pinger(echo, PROBE)
     command = [

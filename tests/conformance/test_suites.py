@@ -19,9 +19,9 @@ FROM_MANIFESTS = ("kubernetes/default", "kubernetes/verified")
 
 # Shrink this as plugins are written.
 NOT_YET = {
-    "acl", "azure", "clouddns", "dns64", "dnssec", "dnstap", "etcd", "geoip", "grpc",
+    "azure", "clouddns", "dnssec", "dnstap", "etcd", "geoip", "grpc",
     "grpc_server", "https", "https3", "multisocket", "nomad", "on", "pprof", "proxyproto", "quic",
-    "rewrite", "route53", "shed", "sign", "tls", "trace", "tsig", "view",
+    "route53", "shed", "sign", "tls", "trace",
 }  # fmt: skip
 
 

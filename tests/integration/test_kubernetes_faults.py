@@ -17,7 +17,7 @@ import pytest
 
 from support.apiobjects import api_namespace, api_pod, api_service, api_slice
 from support.apiserver import ApiServer
-from support.followed import DNS, FAST, Followed, Time, following
+from support.followed import DNS, Followed, Time, following
 from support.kube import eventually
 from support.process import ServerProcess, ask, free_port, get
 from waypost.kube.audit import AuditTiming

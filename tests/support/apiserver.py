@@ -125,8 +125,8 @@ class Handler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(url.query, keep_blank_values=True))
         if faults.token and self.headers.get("Authorization") != f"Bearer {faults.token}":
             return self.send_json(401, status(401, "Unauthorized", "Unauthorized"))
-        if faults.refuse:
-            return self.send_json(faults.refuse, status(faults.refuse, "Refused", "refused on request"))
+        if code := faults.refuse:
+            return self.send_json(code, status(code, "Refused", "refused on request"))
         for plural, kind in KINDS.items():
             scope = r"(?:/namespaces/([^/]+))?" if kind.namespaced else "()"
             if match := re.fullmatch(f"{re.escape(kind.prefix)}{scope}/{plural}", url.path):

@@ -12,6 +12,8 @@ from importlib import import_module
 COMMANDS = {
     "serve": "serve DNS from a Corefile",
     "check": "read a Corefile, set up every plugin, start nothing",
+    "cache": "list or flush what the caches of a running server hold",
+    "config": "show which configuration a running server serves",
     "plugins": "list the directives in their fixed order",
     "version": "print the version",
 }

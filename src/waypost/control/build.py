@@ -6,14 +6,17 @@ This is the one place where plugins are imported, by name, so that a plugin nobo
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Protocol, cast
 
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Corefile, Directive, ServerBlock, Token
 from waypost.corefile.zones import ZoneAddress, parse_label
+from waypost.dispatch.handler import ChangeFeed
+from waypost.dispatch.memo import Memo
 from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Services, Site
 from waypost.dispatch.timeouts import Timeouts
@@ -95,6 +98,8 @@ def build(
         _place(plan, site, services)
     _check_overlap(plan)
     _check_sockets(plan)
+    for server in plan.servers.values():
+        _follow_changes(server, services)
     return plan
 
 
@@ -168,6 +173,23 @@ def _place(plan: Plan, site: Site, services: Services) -> None:
 
 def _has_plain(server: Server, zone: bytes) -> bool:
     return any(not other.filters for other in server.zones.sites(zone))
+
+
+def _follow_changes(server: Server, services: Services) -> None:
+    """Let a server's memo hear of every change in the data of its blocks."""
+    handlers = (handler for site in server.zones.all_sites() for handler in site.all_handlers())
+    for feed in {id(handler): handler for handler in handlers if isinstance(handler, ChangeFeed)}.values():
+        services.hooks.active.append(partial(_subscribe, server, feed, services))
+
+
+def _subscribe(server: Server, feed: ChangeFeed, services: Services) -> None:
+    for memo in server.memos:
+        memo.changed(None, feed.version)
+        services.hooks.stop.append(feed.subscribe(partial(_tell, memo, feed)))
+
+
+def _tell(memo: Memo, feed: ChangeFeed, keys: Sequence[bytes] | None) -> None:
+    memo.changed(keys, feed.version)
 
 
 def _check_overlap(plan: Plan) -> None:

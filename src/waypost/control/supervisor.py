@@ -12,6 +12,7 @@ import gc
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from waypost.control.lender import Lease, Pool
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Corefile
 from waypost.corefile.parser import parse
-from waypost.dispatch.site import Hooks, Services
+from waypost.dispatch.site import ConfigurationFacts, Hooks, Services
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.plugins.order import ORDER
@@ -80,6 +81,7 @@ class Supervisor:
         hooks = Hooks()
         lease = Lease(self._pool)
         intervals: list[tuple[float, float]] = []
+        built_in = any(label.file == BUILT_IN_NAME for block in corefile.blocks for label in block.labels)
         services = Services(
             log=self.log,
             metrics=self.metrics,
@@ -88,6 +90,7 @@ class Supervisor:
             exit=self._exit,
             watch_configuration=lambda every, jitter: intervals.append((every, jitter)),
             manifests=self.settings.manifests,
+            configuration=ConfigurationFacts(digest, () if built_in else corefile.files, time.time()),
         )
         try:
             plan = build(corefile, self.settings.port, services, load_plugin, self.settings.listen)
@@ -95,7 +98,7 @@ class Supervisor:
             lease.forget()
             raise
         instance = Instance(plan, hooks, lease, Lease(self._pool), self.metrics, digest)
-        instance.built_in = any(label.file == BUILT_IN_NAME for block in corefile.blocks for label in block.labels)
+        instance.built_in = built_in
         instance.reload_every = intervals[-1] if intervals else None
         return instance
 

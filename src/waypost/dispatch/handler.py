@@ -8,8 +8,8 @@ Plugins find each other through the Protocols below, never by import.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from waypost.dispatch.request import Request
 from waypost.wire import consts
@@ -108,4 +108,57 @@ class AutoPath(Protocol):
 
     def autopath(self, request: Request) -> list[bytes]:
         """Search domains in wire form, the root last; empty: not known."""
+        ...
+
+
+@runtime_checkable
+class ChangeFeed(Protocol):
+    """A plugin with data that changes by events."""
+
+    @property
+    def version(self) -> int:
+        """A number that changes at least whenever the SOA serial of its answers does."""
+        ...
+
+    def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
+        """Call back after each change with the keys (as in `Reply.depends`) that it touched, None: any may be.
+
+        On the event loop's thread; gives the function that ends it.
+        """
+        ...
+
+
+class CacheEntry(NamedTuple):
+    """A kept answer. The name is in wire form and lower case; `do` and `cd` are bits that clients asked with.
+
+    `denial` is set for errors too. `ttl` is what is left, `age` how long it is kept, in whole seconds. A `stale` one
+    is served after its TTL has ended. `records` counts those of all sections.
+    """
+
+    name: bytes
+    qtype: int
+    qclass: int
+    do: bool
+    cd: bool
+    rcode: int
+    denial: bool
+    ttl: int
+    age: int
+    stale: bool
+    records: int
+
+
+@runtime_checkable
+class CacheAdmin(Protocol):
+    """A plugin with kept answers that can be listed and dropped."""
+
+    def cached(self, name: bytes, *, below: bool) -> Iterable[CacheEntry]:
+        """What may be served for this name (wire form, lower case), with `below` for those under it too; in no order.
+
+        What changes while the entries are read may be among them or not.
+        """
+        ...
+
+    def flush(self, name: bytes, *, below: bool) -> int:
+        """Drop them; gives how many. Answers that are on their way meanwhile are not kept."""
         ...

@@ -23,7 +23,9 @@ class Request:
     `query` may be replaced by a plugin that caps the client's EDNS size; a plugin that asks another question makes a
     child with `asking`. `received` is on the `time.perf_counter` clock, in seconds. `depth` counts nested internal
     look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining. `asked` is, for a
-    child, the question that came into the chain, which access rules must see too.
+    child, the question that came into the chain, which access rules must see too. `sign`, if set, makes of each message
+    of the reply the one that leaves; a child has it too, as a sign that who asked is known. `repeats` is a list if the
+    answer may be kept by `dispatch.memo`: plugins that count append how to count once more.
     """
 
     __slots__ = (
@@ -35,7 +37,9 @@ class Request:
         "metadata",
         "query",
         "received",
+        "repeats",
         "server",
+        "sign",
         "site",
         "trace",
     )
@@ -56,6 +60,8 @@ class Request:
         self.received = received
         self.local = local
         self.asked: Query | None = None
+        self.repeats: list[Callable[[float], None]] | None = None
+        self.sign: Callable[[bytes], bytes] | None = None
         self.site: Site | None = None
         self.metadata: dict[str, Callable[[], str]] | None = None
         self.trace: list[str] | None = None
@@ -97,6 +103,7 @@ class Request:
             self.query.asking(qname, qtype, qclass), self.client, self.server, self.datagram, self.received, self.local
         )
         child.asked = self.asked or self.query
+        child.sign = self.sign
         child.site = self.site
         child.metadata = self.metadata
         child.trace = self.trace

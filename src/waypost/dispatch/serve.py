@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Awaitable
 
 from waypost.dispatch.handler import Outcome
+from waypost.dispatch.memo import Memo
 from waypost.dispatch.request import Address, Request
 from waypost.dispatch.site import Site
 from waypost.dispatch.zones import ZoneMap
@@ -39,17 +40,20 @@ _OPEN_CLASSES = ("chaos", "forward")
 class Server:
     """One listen address and its server blocks.
 
-    `host` is empty for an unbound listener. `pending` are the tasks of queries that wait; listeners keep it.
+    `host` is empty for an unbound listener. `memos` are for clients with IPv4 and with IPv6 addresses. `pending` are
+    the tasks of queries that wait; listeners keep it.
     """
 
     __slots__ = (
         "_any_class",
         "_dropped",
         "_panics",
+        "_same_for_all",
         "debug",
         "host",
         "label",
         "log",
+        "memos",
         "pending",
         "port",
         "stacktrace",
@@ -62,10 +66,12 @@ class Server:
         self.label = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self.log = log
         self.zones = ZoneMap()
+        self.memos = (Memo(), Memo())
         self.pending: set[asyncio.Task[None]] = set()
         self.debug = False
         self.stacktrace = False
         self._any_class = False
+        self._same_for_all = True
         self._dropped = metrics.shared(Traffic).meter(self.label, "dropped", "", "")
         self._panics = metrics.counter("coredns_panics_total", "A metrics that counts the number of panics.").labels()
 
@@ -75,10 +81,19 @@ class Server:
         self.debug = self.debug or site.debug
         self.stacktrace = site.stacktrace
         self._any_class = self._any_class or any(name in site.handlers for name in _OPEN_CLASSES)
+        # Which block answers must not depend on the client either.
+        self._same_for_all = self._same_for_all and not site.filters and site.collect is None
 
     def serve(self, wire: bytes, client: Address, datagram: bool, local: Address | None = None) -> Answer:
         """Answer one packet (a UDP payload or one TCP message) from `client`."""
         received = time.perf_counter()
+        packet = wire[2:] if datagram else b""
+        memo = self.memos[len(client) > 2]
+        kept = memo.get(packet)
+        if kept is not None:
+            for repeat in kept.repeats:
+                repeat(received)
+            return wire[:2] + kept.answer
         try:
             query = parse_query(wire)
         except Rejected as rejected:
@@ -93,11 +108,16 @@ class Server:
             if site is None or site.chain is None:
                 return self._refuse(request)
             request.site = site
+            if site.repeatable and datagram and self._same_for_all and memo.came_before(packet):
+                request.repeats = []
             outcome = site.chain.serve(request)
         except Exception as exc:
             outcome = self._recover(request, exc)
         if type(outcome) is Reply:
-            return self._finish(request, outcome)
+            answer = self._finish(request, outcome)
+            if outcome.steady and request.repeats is not None and isinstance(answer, bytes):
+                memo.keep(packet, answer[2:], outcome, request.repeats)
+            return answer
         return self._finish_later(request, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
 
     def lookup(self, request: Request, qname: bytes, qtype: int) -> Outcome:
@@ -124,9 +144,11 @@ class Server:
             reply = _written_by_server(request.query, reply.rcode)
         datagram = request.datagram
         first = pack(request.query, reply, datagram=datagram, v6=datagram and request.is_v6)
+        sign = request.sign
         if not reply.more or datagram:
-            return first
-        return (first, *(pack(request.query, further, datagram=False) for further in reply.more))
+            return first if sign is None else sign(first)
+        messages = (first, *(pack(request.query, further, datagram=False) for further in reply.more))
+        return messages if sign is None else tuple(map(sign, messages))
 
     async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> Messages:
         try:

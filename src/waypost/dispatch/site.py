@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from waypost.corefile.zones import ZoneAddress
-from waypost.dispatch.handler import Handler, link
+from waypost.dispatch.handler import ChangeFeed, Handler, link
 from waypost.dispatch.request import Request
 from waypost.dispatch.timeouts import Timeouts
 from waypost.log import Log
@@ -45,6 +45,18 @@ class Hooks:
     stop: list[Hook] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigurationFacts:
+    """Which configuration this is: SHA-512 of its token tree, absolute names of its files, when it was loaded.
+
+    `loaded` is in seconds since 1970. The built-in configuration has no files.
+    """
+
+    digest: str = ""
+    files: tuple[str, ...] = ()
+    loaded: float = 0.0
+
+
 @dataclass(slots=True)
 class Services:
     """What the process lends to every plugin."""
@@ -59,6 +71,7 @@ class Services:
     """Look for a changed Corefile every so many seconds, give or take half of the second value (reload)."""
     manifests: tuple[str, ...] = ()
     """Manifest files or folders given on the command line: the cluster of blocks that name no other source."""
+    configuration: ConfigurationFacts = ConfigurationFacts()
 
 
 @dataclass(slots=True)
@@ -85,6 +98,8 @@ class Site:
     peers: list[Site] = field(default_factory=list)
     """Every block of the configuration, this one included, in file order."""
     chain: Handler | None = None
+    repeatable: bool = False
+    """Steady replies of this block may be given again (see `dispatch.memo`)."""
 
     def __post_init__(self) -> None:
         self.zones = tuple(names.from_text(address.zone) for address in self.addresses)
@@ -111,6 +126,8 @@ class Site:
         """Make the chain once every plugin is set up; a block without handlers has none."""
         handlers = self.all_handlers()
         self.chain = link(handlers) if handlers else None
+        first_other = next((handler for handler in handlers if not getattr(handler, "transparent", False)), None)
+        self.repeatable = isinstance(first_other, ChangeFeed)
 
     def accepts(self, request: Request) -> bool:
         """True if every view filter passes."""

@@ -6,6 +6,7 @@ somebody looks.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable
 
@@ -100,7 +101,7 @@ the sizes of query and reply in bytes."""
 class Meter:
     """One zone's queries on one server, counted with one dict look-up each."""
 
-    __slots__ = ("_counts", "_duration", "_fold", "plugin", "where")
+    __slots__ = ("_counts", "_duration", "_fold", "_repeats", "plugin", "where")
 
     def __init__(self, where: tuple[str, str, str], plugin: str, duration: Histogram, fold: Callable[[], None]) -> None:
         self.where = where
@@ -108,14 +109,20 @@ class Meter:
         self._counts: dict[Kind, int] = {}
         self._duration = duration
         self._fold = fold
+        self._repeats: dict[Kind, Callable[[float], None]] = {}
 
     def count(
         self, query: Query, datagram: bool, v6: bool, rcode: int, written: bool, response_size: int, seconds: float
-    ) -> None:
+    ) -> Kind:
         """One query, its reply's rcode and size in bytes, whether a plugin wrote it, and how long it took."""
         opt = query.opt
         do = opt is not None and opt.do
         kind = (query.qtype, do, rcode, written, datagram, v6, len(query.wire), response_size)
+        self.again(kind, seconds)
+        return kind
+
+    def again(self, kind: Kind, seconds: float) -> None:
+        """One more query of a kind, and how long it took."""
         counts = self._counts
         times = counts.get(kind)
         if times is None:
@@ -127,6 +134,15 @@ class Meter:
         duration = self._duration
         duration.counts[bisect_left(_DURATION_BOUNDS, seconds)] += 1
         duration.total += seconds
+
+    def repeat(self, kind: Kind) -> Callable[[float], None]:
+        """Counts one more query of a kind that was received at a time of `time.perf_counter`."""
+        repeat = self._repeats.get(kind)
+        if repeat is None:
+            if len(self._repeats) >= _MAX_KINDS:
+                self._repeats.clear()
+            repeat = self._repeats[kind] = lambda received: self.again(kind, time.perf_counter() - received)
+        return repeat
 
     def take(self) -> dict[Kind, int]:
         """What was counted since the last time."""

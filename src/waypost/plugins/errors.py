@@ -115,6 +115,7 @@ class Errors:
     """Logs the error of each reply that carries one; the reply goes on unchanged."""
 
     name = "errors"
+    transparent = True
     next: Handler
 
     def __init__(self, config: Config, log: Log) -> None:

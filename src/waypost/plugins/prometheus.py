@@ -118,6 +118,7 @@ class Prometheus:
 
     __slots__ = ("_meters", "_only", "_site", "_traffic", "_zones", "name", "next")
 
+    transparent = True
     next: Handler
 
     def __init__(self, site: Site) -> None:
@@ -151,7 +152,9 @@ class Prometheus:
         server = request.server
         meter = self._only.get(server) or self._meter(server, query.name)
         seconds = time.perf_counter() - request.received
-        meter.count(query, request.datagram, ":" in request.client[0], rcode, written, size, seconds)
+        kind = meter.count(query, request.datagram, ":" in request.client[0], rcode, written, size, seconds)
+        if request.repeats is not None:
+            request.repeats.append(meter.repeat(kind))
 
     def _meter(self, server: Server, name: bytes) -> Meter:
         """The meter of the zone that a name is in; with one zone it is the server's only one."""

@@ -8,7 +8,7 @@ ready [ADDRESS] {
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from waypost.corefile.args import Cursor
 from waypost.corefile.errors import CorefileError
@@ -26,6 +26,15 @@ _DEFAULT_ADDRESS: Final = ":8181"
 _UNTIL_READY: Final = "until-ready"
 _CONTINUOUSLY: Final = "continuously"
 _OK: Final = plain(200, "OK")
+
+
+@runtime_checkable
+class Fresh(Protocol):
+    """A plugin whose source may fall silent. It is asked every time, in whatever block it is."""
+
+    def fresh(self) -> bool:
+        """False if the source was silent for longer than the configuration allows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +89,25 @@ def setup(directive: Directive, site: Site) -> None:
 
 
 class Block:
-    """The plugins of one server block that can be asked, asked until they were ready once or every time."""
+    """The plugins of one server block that can be asked, asked until they were ready once or every time.
 
-    __slots__ = ("_continuously", "_waiting")
+    With them goes what any block knows of sources that fell silent.
+    """
+
+    __slots__ = ("_continuously", "_following", "_waiting")
 
     def __init__(self, site: Site, continuously: bool) -> None:
         self._continuously = continuously
         self._waiting = [(h.name, h) for h in site.all_handlers() if isinstance(h, Ready)]
+        self._following = [h for peer in site.peers for h in peer.all_handlers() if isinstance(h, Fresh)]
 
     def not_ready(self) -> set[str]:
         """Names of the plugins that cannot serve."""
         unready = [(name, handler) for name, handler in self._waiting if not handler.ready()]
         if not self._continuously:
             self._waiting = unready
-        return {name for name, _ in unready}
+        silent = {handler.name for handler in self._following if not handler.fresh()}
+        return silent | {name for name, _ in unready}
 
 
 class Readiness:

@@ -7,15 +7,16 @@ the upstream's address with that id and answers that question (RFC 5452 section 
 from __future__ import annotations
 
 import ssl
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from waypost.metrics.registry import Counter
 from waypost.toolkit.inflight import MessageIds
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_metrics import SocketCache
+from waypost.toolkit.upstream_pool import PoolLimits
 from waypost.toolkit.upstream_reply import query_tail
 from waypost.toolkit.upstream_stream import StreamConnection
-from waypost.toolkit.upstream_tcp import StreamLimits, StreamPool
+from waypost.toolkit.upstream_tcp import stream_pool
 from waypost.toolkit.upstream_udp import UdpSockets
 from waypost.wire import consts
 from waypost.wire.message import Message
@@ -32,7 +33,8 @@ class Transport(NamedTuple):
 class ExchangeSettings(NamedTuple):
     """Times in seconds, `max_idle` a number of connections; 0 is no limit for `max_age` and `max_idle`.
 
-    `source` is the local IP address to send from, for upstreams of its family; empty for any.
+    `source` is the local IP address to send from, for upstreams of its family; empty for any. `doh_method` is GET or
+    POST.
     """
 
     read_timeout: float = 2.0
@@ -40,10 +42,33 @@ class ExchangeSettings(NamedTuple):
     max_age: float = 0.0
     max_idle: int = 0
     source: str = ""
+    doh_method: str = "POST"
+
+    @property
+    def pool_limits(self) -> PoolLimits:
+        """What of it concerns connections."""
+        return PoolLimits(self.read_timeout, self.expire, self.max_age, self.max_idle)
+
+
+class UpstreamClient(Protocol):
+    """Asks one upstream, whatever the protocol."""
+
+    async def ask(self, query: Query, transport: Transport) -> Message:
+        """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
+        ...
+
+    async def probe(self, query: Query, *, stream: bool, patience: float) -> None:
+        """Ask over a fresh socket, waiting `patience` seconds at most for each step. Raises UpstreamError."""
+        ...
+
+    def close(self) -> None:
+        """Close every socket; queries that wait fail with UpstreamError."""
+        ...
 
 
 class Client:
-    """Asks one upstream. With `tls` every query goes over TLS. It must be used, and closed, in a running loop."""
+    """An `UpstreamClient` over UDP and TCP, or with `tls` over TLS alone. It must be used, and closed, in a running
+    loop."""
 
     __slots__ = ("_address", "_datagrams", "_ids", "_settings", "_streams", "_tls")
 
@@ -62,8 +87,7 @@ class Client:
         self._datagrams = UdpSockets(
             address, settings.read_timeout, settings.expire, settings.source, self._ids, datagrams
         )
-        limits = StreamLimits(settings.read_timeout, settings.expire, settings.max_age, settings.max_idle)
-        self._streams = StreamPool(address, tls, limits, settings.source, self._ids, streams)
+        self._streams = stream_pool(address, tls, settings.pool_limits, settings.source, self._ids, streams)
 
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""

@@ -1,33 +1,41 @@
-"""Where an upstream is: `1.2.3.4`, `[::1]:5353`, `fe80::1%eth0`, `tls://9.9.9.9%dns.quad9.net:853`."""
+"""Where an upstream is: `1.2.3.4`, `[::1]:5353`, `fe80::1%eth0`, `tls://9.9.9.9%dns.quad9.net:853`, `https://dns.google`."""
 
 from __future__ import annotations
 
+import re
 import socket
 from dataclasses import dataclass
 
 from waypost.corefile.addresses import is_ip, join_host_port, parse_port, split_host_port
 
-_DEFAULT_PORTS = {"dns": "53", "tls": "853"}
-# CoreDNS 1.14.7 also speaks DNS over HTTPS to upstreams.
-_UNSUPPORTED_YET = frozenset(("https",))
-_KNOWN_SCHEMES = frozenset((*_DEFAULT_PORTS, *_UNSUPPORTED_YET, "https3", "quic", "grpc", "unix"))
+DNS, TLS, HTTPS, QUIC = "dns", "tls", "https", "quic"
+_DEFAULT_PORTS = {DNS: "53", TLS: "853", HTTPS: "443", QUIC: "853"}
+_KNOWN_SCHEMES = frozenset((*_DEFAULT_PORTS, "https3", "grpc", "unix"))
+_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_MAX_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAddress:
-    """An IP address with an optional IPv6 scope id, a port, and the name to expect in its certificate if over TLS.
+    """An IP address with an optional IPv6 scope id, a port, and the name to expect in its certificate, if it has one.
 
-    Port 0 stands for a port that is none: it can be written in a Corefile, and asking there fails.
+    `scheme` is `dns`, `tls`, `https` or `quic`. Port 0 stands for a port that is none: it can be written in a
+    Corefile, and asking there fails.
     """
 
     ip: str
     port: int
     scope: str = ""
-    tls: bool = False
+    scheme: str = DNS
     server_name: str = ""
 
     def __str__(self) -> str:
         return join_host_port(f"{self.ip}%{self.scope}" if self.scope else self.ip, self.port)
+
+    @property
+    def secure(self) -> bool:
+        """True if the server has to show a certificate."""
+        return self.scheme != DNS
 
     @property
     def is_v6(self) -> bool:
@@ -47,18 +55,31 @@ class UpstreamAddress:
         return self.ip, self.port, 0, (int(scope) if scope.isdigit() else socket.if_nametoindex(scope)) if scope else 0
 
 
-def parse_upstream(text: str, plugin: str) -> UpstreamAddress | None:
-    """An upstream as written behind `plugin`'s directive; None for what is no address, a file name perhaps.
+@dataclass(frozen=True, slots=True)
+class UpstreamHost:
+    """A host name whose addresses have to be looked up. `server_name` is empty if none but the host's is expected."""
 
-    Raises ValueError for a scheme that cannot be an upstream's, with the text of CoreDNS.
+    name: str
+    port: int
+    scheme: str = DNS
+    server_name: str = ""
+
+    def __str__(self) -> str:
+        return join_host_port(self.name, self.port)
+
+    def at(self, ip: str) -> UpstreamAddress:
+        """The upstream at one of its addresses."""
+        name = self.server_name or self.name.rstrip(".")
+        return UpstreamAddress(ip, self.port, scheme=self.scheme, server_name="" if self.scheme == DNS else name)
+
+
+def parse_upstream(text: str, plugin: str) -> UpstreamAddress | None:
+    """An upstream as written behind `plugin`'s directive; None for what is no address, a host or file name perhaps.
+
+    Raises ValueError for a scheme that cannot be an upstream's, or an https upstream with a path, with the text of
+    CoreDNS.
     """
-    scheme, separator, rest = text.partition("://")
-    if not separator or scheme not in _KNOWN_SCHEMES:
-        scheme, rest = "dns", text
-    if scheme in _UNSUPPORTED_YET:
-        raise ValueError(f"'{scheme}' upstreams are not supported yet: {text}")
-    if scheme not in _DEFAULT_PORTS:
-        raise ValueError(f"'{scheme}' is not supported as a destination protocol in {plugin}: {text}")
+    scheme, rest = _scheme(text, plugin)
     split = _split(rest)
     if split is None:
         return None
@@ -66,15 +87,45 @@ def parse_upstream(text: str, plugin: str) -> UpstreamAddress | None:
     ip, _, name = host.partition("%")
     if not is_ip(ip):
         return None
-    is_tls = scheme == "tls"
-    names_server = is_tls and not _is_link_local(ip)
+    names_server = scheme != DNS and not _is_link_local(ip)
     return UpstreamAddress(
         ip,
         _port_number(port or _DEFAULT_PORTS[scheme]),
         scope="" if names_server else name,
-        tls=is_tls,
+        scheme=scheme,
         server_name=name if names_server else "",
     )
+
+
+def parse_upstream_host(text: str, plugin: str) -> UpstreamHost | None:
+    """`[SCHEME://]HOST[%SERVERNAME][:PORT]`; None for what cannot be a host name. Raises as `parse_upstream` does."""
+    scheme, rest = _scheme(text, plugin)
+    host, colon, port = rest.partition(":")
+    name, _, server_name = host.partition("%")
+    number = _port_number(port if colon else _DEFAULT_PORTS[scheme])
+    if not is_host_name(name) or not number or (server_name and scheme == DNS):
+        return None
+    return UpstreamHost(name, number, scheme, server_name)
+
+
+def is_host_name(text: str) -> bool:
+    """Letters, digits, `-` and `_` in labels, the last of which is no number: that is an address gone wrong."""
+    labels = text.removesuffix(".").split(".")
+    return len(text) <= _MAX_NAME and all(map(_LABEL.fullmatch, labels)) and not labels[-1].isdigit()
+
+
+def _scheme(text: str, plugin: str) -> tuple[str, str]:
+    """The scheme and what is behind it."""
+    scheme, separator, rest = text.partition("://")
+    if not separator or scheme not in _KNOWN_SCHEMES:
+        return DNS, text
+    if scheme not in _DEFAULT_PORTS:
+        raise ValueError(f"'{scheme}' is not supported as a destination protocol in {plugin}: {text}")
+    if scheme == HTTPS and "/" in rest:
+        raise ValueError(
+            f"paths are not allowed in HTTPS upstream addresses (the /dns-query path is used by default): {text}"
+        )
+    return scheme, rest
 
 
 def _split(text: str) -> tuple[str, str] | None:

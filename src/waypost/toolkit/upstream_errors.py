@@ -54,5 +54,10 @@ def ends_text(local: Any, remote: str) -> str:
     return f"{join_host_port(local[0], local[1])}->{remote}"
 
 
+def same_error(error: UpstreamError) -> UpstreamError:
+    """Several callers fail for one reason, each with an exception of its own."""
+    return type(error)(*error.args)
+
+
 def _reason(error: OSError) -> str:
     return (os.strerror(error.errno) if error.errno else str(error)).lower()

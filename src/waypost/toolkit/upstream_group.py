@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from waypost.toolkit.exchange import Client, ExchangeSettings, Transport
+from waypost.toolkit.exchange import Transport, UpstreamClient
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, Mismatch, UpstreamError
 from waypost.toolkit.upstream_health import PROBE_TIMEOUT, Health, HealthSettings
@@ -28,14 +27,13 @@ class Upstream:
     def __init__(
         self,
         address: UpstreamAddress,
-        tls: ssl.SSLContext | None,
-        exchange: ExchangeSettings,
+        client: UpstreamClient,
         health: HealthSettings,
         metrics: UpstreamMetrics,
     ) -> None:
         self.address = address
         self.text = str(address)
-        self.client = Client(address, tls, exchange, metrics.datagrams, metrics.streams)
+        self.client = client
         probe = health.question()
         self.health = Health(
             health,
@@ -66,13 +64,14 @@ class Upstream:
 
 
 class UpstreamGroup:
-    """The upstreams of one directive, in file order; `members` is replaced whole when a followed file changes."""
+    """The upstreams of one directive, in file order; `members` is replaced whole when what it was made from changes."""
 
-    __slots__ = ("_busy", "_leaving", "_make", "_quiet", "_watch", "members")
+    __slots__ = ("_beginning", "_busy", "_leaving", "_make", "_quiet", "_watch", "members")
 
     def __init__(self, make: Callable[[UpstreamAddress], Upstream], addresses: Iterable[UpstreamAddress]) -> None:
         self._make = make
         self.members = tuple(make(address) for address in addresses)
+        self._beginning: asyncio.Task[None] | None = None
         self._busy = 0
         self._leaving: set[Upstream] = set()
         self._quiet: asyncio.Event | None = None
@@ -88,10 +87,19 @@ class UpstreamGroup:
             self._leaving.add(gone)
             loop.call_later(_DRAIN_SECONDS, self._part_with, gone)
 
-    def follow(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a coroutine that calls `replace`, until the group is closed; another one is not started."""
+    async def begin(
+        self, first: Callable[[], Coroutine[Any, Any, None]], watch: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Do `first`, then run `watch` until the group is closed; both may call `replace`.
+
+        Each is done once, however many directives share the group. What `first` raises goes to all of them.
+        """
+        loop = asyncio.get_running_loop()
+        if self._beginning is None:
+            self._beginning = loop.create_task(first())
+        await asyncio.shield(self._beginning)
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(watch())
+            self._watch = loop.create_task(watch())
 
     def enter(self) -> None:
         """A query begins."""
@@ -105,8 +113,9 @@ class UpstreamGroup:
 
     async def close(self) -> None:
         """Let queries under way end, then close everything."""
-        if self._watch is not None:
-            self._watch.cancel()
+        for task in (self._beginning, self._watch):
+            if task is not None:
+                task.cancel()
         if self._busy:
             self._quiet = asyncio.Event()
             try:

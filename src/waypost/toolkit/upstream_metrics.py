@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from waypost.metrics.registry import Counter, Histogram, HistogramFamily, Registry
-from waypost.toolkit.upstream_address import UpstreamAddress
+from waypost.toolkit.upstream_address import DNS, HTTPS, QUIC, TLS, UpstreamAddress
 from waypost.wire import consts
 
+_STREAM_PROTO = {DNS: "tcp", TLS: "tcp-tls", HTTPS: "https", QUIC: "quic"}
 _DURATION_BOUNDS = tuple(0.00025 * 2**n for n in range(16))
 
 
@@ -83,7 +84,7 @@ class ProxyMetrics:
             self._duration,
             self._probe_failures.labels(*labels),
             self._cache(labels, "udp"),
-            self._cache(labels, "tcp-tls" if address.tls else "tcp"),
+            self._cache(labels, _STREAM_PROTO[address.scheme]),
         )
 
     def _cache(self, labels: tuple[str, str], proto: str) -> SocketCache:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Callable
 from typing import Any
 
 from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
 from waypost.toolkit.upstream_address import UpstreamAddress
-from waypost.toolkit.upstream_errors import (
-    ConnectionLost,
-    UpstreamError,
-    connecting,
-    ends_text,
-    failed_handshake,
-    timed_out,
-    transfer,
-)
+from waypost.toolkit.upstream_dial import dial
+from waypost.toolkit.upstream_errors import ConnectionLost, UpstreamError, ends_text, same_error, timed_out, transfer
 from waypost.toolkit.upstream_reply import judge_message
 from waypost.wire.message import Message
 from waypost.wire.query import Query
 
 
 class StreamConnection(asyncio.Protocol):
-    """Connects when `open` is called; `ask` may be called at once and waits for that.
+    """A `PooledConnection` that connects when `open` is called; `ask` may be called at once and waits for that.
 
-    `load` is how many callers it has. `answered` says that it has worked before, `retired` that it shall get no new
-    queries. `on_idle` is called when the last caller leaves, `on_closed` when the connection is gone.
+    `on_idle` is called when the last caller leaves, `on_closed` when the connection is gone.
     """
 
     def __init__(
@@ -68,7 +59,7 @@ class StreamConnection(asyncio.Protocol):
             if not self._opened.is_set():
                 await self._opened.wait()
             if self._error is not None or self._transport is None:
-                raise _copy(self._error or ConnectionLost("EOF"))
+                raise same_error(self._error or ConnectionLost("EOF"))
             message_id, answer = self._flight.add(query)
             self._transport.write((len(tail) + 2).to_bytes(2, "big") + message_id.to_bytes(2, "big") + tail)
             return await answer
@@ -138,40 +129,13 @@ class StreamConnection(asyncio.Protocol):
     async def _dial(self, patience: float, source: str) -> None:
         error: UpstreamError | None = None
         try:
-            async with asyncio.timeout(patience):
-                await self._connect(source)
-        except ssl.SSLError as exc:
-            error = failed_handshake(str(self._address), exc)
-        except OSError as exc:
-            error = connecting("tcp", str(self._address), exc)
-        except ValueError as exc:  # a server name that cannot be one
-            error = UpstreamError(f"tls: {self._address}: {exc}")
+            await dial(lambda: self, self._address, self._tls, source, patience)
+        except UpstreamError as exc:
+            error = exc
         self._dialling = None
         if error is not None:
             self.close(error)
 
-    async def _connect(self, source: str) -> None:
-        address = self._address
-        sock = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-        try:
-            if source and (":" in source) == address.is_v6:
-                sock.bind((source, 0))
-            await self._loop.sock_connect(sock, address.sockaddr())
-            await self._loop.create_connection(
-                lambda: self,
-                sock=sock,
-                ssl=self._tls,
-                server_hostname=(address.server_name or address.ip) if self._tls else None,
-            )
-        except BaseException:
-            sock.close()
-            raise
-
     def _ends(self) -> str:
         local: Any = self._transport.get_extra_info("sockname") if self._transport is not None else None
         return ends_text(local or ("", 0), str(self._address))
-
-
-def _copy(error: UpstreamError) -> UpstreamError:
-    """Several callers fail for one reason, each with an exception of its own."""
-    return type(error)(*error.args)

@@ -1,150 +1,35 @@
-"""Connections to one upstream over TCP or TLS: kept, shared, aged, and replaced when the peer has closed one."""
+"""The connections to one upstream over TCP or TLS."""
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-from typing import NamedTuple
 
 from waypost.toolkit.inflight import MessageIds
 from waypost.toolkit.upstream_address import UpstreamAddress
-from waypost.toolkit.upstream_errors import Busy, ConnectionLost
+from waypost.toolkit.upstream_dial import DIAL_TIMEOUT
 from waypost.toolkit.upstream_metrics import SocketCache
+from waypost.toolkit.upstream_pool import ConnectionPool, OnChange, PoolLimits, Spread
 from waypost.toolkit.upstream_stream import StreamConnection
-from waypost.wire.message import Message
-from waypost.wire.query import Query
-
-DIAL_TIMEOUT = 2.0
-_MAX_WAITING = 16384
-
-
-class _Spread(NamedTuple):
-    """Another connection is opened when each one has `queries`, up to `connections`; then the least busy is taken."""
-
-    queries: int
-    connections: int
-
 
 # Many servers answer the queries of a TCP connection one after the other, so each query gets its own as far as it
 # goes. A TLS handshake is dear, and servers that offer TLS answer out of order (RFC 7858 section 3.3).
-_TCP_SPREAD = _Spread(1, 64)
-_TLS_SPREAD = _Spread(8, 16)
+_TCP_SPREAD = Spread(1, 64)
+_TLS_SPREAD = Spread(8, 16)
 
 
-class StreamLimits(NamedTuple):
-    """Seconds to wait for a reply, that a connection may be idle, and that it may live (0: no limit); and how many
-    idle ones may be kept (0: no limit)."""
+def stream_pool(
+    address: UpstreamAddress,
+    tls: ssl.SSLContext | None,
+    limits: PoolLimits,
+    source: str,
+    ids: MessageIds,
+    cache: SocketCache,
+) -> ConnectionPool:
+    """A pool of connections from the local IP address `source`, empty for any."""
 
-    timeout: float
-    expire: float
-    max_age: float
-    max_idle: int
+    def connect(timeout: float, on_idle: OnChange, on_closed: OnChange) -> StreamConnection:
+        connection = StreamConnection(address, tls, timeout, ids, on_idle, on_closed)
+        connection.open(DIAL_TIMEOUT, source)
+        return connection
 
-
-class StreamPool:
-    """The connections to one upstream; `source` is the local IP address, empty for any."""
-
-    __slots__ = ("_address", "_cache", "_ids", "_limits", "_open", "_source", "_spread", "_timer", "_tls", "waiting")
-
-    def __init__(
-        self,
-        address: UpstreamAddress,
-        tls: ssl.SSLContext | None,
-        limits: StreamLimits,
-        source: str,
-        ids: MessageIds,
-        cache: SocketCache,
-    ) -> None:
-        self.waiting = 0
-        self._address = address
-        self._tls = tls
-        self._limits = limits
-        self._source = source
-        self._ids = ids
-        self._cache = cache
-        self._spread = _TCP_SPREAD if tls is None else _TLS_SPREAD
-        self._open: list[StreamConnection] = []
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def ask(self, query: Query, tail: bytes) -> Message:
-        """The reply to a query; `tail` is the message behind its id. Raises UpstreamError.
-
-        A connection that had worked before and broke is the peer's right (RFC 7766 section 6.2.4): the query goes
-        out again over one that is new.
-        """
-        if self.waiting >= _MAX_WAITING:
-            raise Busy(f"too many queries wait for {self._address}")
-        self.waiting += 1
-        try:
-            connection = self._pick(proven=True)
-            proven = connection.answered
-            try:
-                return await connection.ask(query, tail)
-            except ConnectionLost:
-                if not proven:
-                    raise
-            return await self._pick(proven=False).ask(query, tail)
-        finally:
-            self.waiting -= 1
-
-    def close(self) -> None:
-        """Close every connection; queries that wait fail."""
-        for connection in list(self._open):
-            connection.close()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _pick(self, *, proven: bool) -> StreamConnection:
-        """The least busy connection, or a new one; without `proven` none that has answered before."""
-        now = asyncio.get_running_loop().time()
-        best: StreamConnection | None = None
-        for connection in self._open:
-            if (best is None or connection.load < best.load) and self._may_use(connection, now, proven):
-                best = connection
-                if not best.load:
-                    break
-        if best is not None and (best.load < self._spread.queries or len(self._open) >= self._spread.connections):
-            self._cache.hits.value += 1
-            return best
-        self._cache.misses.value += 1
-        fresh = StreamConnection(
-            self._address, self._tls, self._limits.timeout, self._ids, self._became_idle, self._open_remove
-        )
-        self._open.append(fresh)
-        fresh.open(DIAL_TIMEOUT, self._source)
-        return fresh
-
-    def _may_use(self, connection: StreamConnection, now: float, proven: bool) -> bool:
-        if connection.retired or (connection.answered and not proven):
-            return False
-        limits = self._limits
-        too_old = limits.max_age > 0 and now - connection.born >= limits.max_age
-        too_idle = connection.answered and not connection.load and now - connection.idle_since >= limits.expire
-        connection.retired = too_old or too_idle
-        return not connection.retired
-
-    def _became_idle(self, connection: StreamConnection) -> None:
-        """Keep it for the next query, if it may be kept."""
-        idle = sum(1 for opened in self._open if not opened.load)
-        limits = self._limits
-        if connection.retired or not limits.expire or (limits.max_idle and idle > limits.max_idle):
-            connection.close()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(limits.expire, self._sweep)
-
-    def _sweep(self) -> None:
-        """Close what was idle for too long."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        self._timer = None
-        for connection in [opened for opened in self._open if not opened.load]:
-            if connection.retired or now - connection.idle_since >= self._limits.expire:
-                connection.close()
-        idle = [opened.idle_since for opened in self._open if not opened.load]
-        if idle:
-            self._timer = loop.call_at(min(idle) + self._limits.expire, self._sweep)
-
-    def _open_remove(self, connection: StreamConnection) -> None:
-        if connection in self._open:
-            self._open.remove(connection)
+    return ConnectionPool(address, connect, _TCP_SPREAD if tls is None else _TLS_SPREAD, limits, cache)

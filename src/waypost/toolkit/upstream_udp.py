@@ -8,10 +8,10 @@ found out and flooded with forged replies (RFC 5452 section 9.2).
 from __future__ import annotations
 
 import asyncio
-import socket
 
 from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
 from waypost.toolkit.upstream_address import UpstreamAddress
+from waypost.toolkit.upstream_dial import connected_datagram_socket
 from waypost.toolkit.upstream_errors import (
     Busy,
     ConnectionLost,
@@ -112,7 +112,7 @@ class _UdpSocket:
         self.uses_left = uses
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._sock = _connected(owner.address, owner.source)
+        self._sock = connected_datagram_socket(owner.address, owner.source)
         self._recv = self._sock.recv
         self._flight = InFlight(self._loop, ids, owner.timeout, self._late)
         self._retired = False
@@ -189,16 +189,3 @@ class _UdpSocket:
         self._loop.remove_reader(self._sock.fileno())
         self._sock.close()
         self._owner.closed(self)
-
-
-def _connected(address: UpstreamAddress, source: str) -> socket.socket:
-    """A socket that sends to, and hears from, one address only. Raises OSError."""
-    sock = socket.socket(address.family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-    try:
-        if source and (":" in source) == address.is_v6:
-            sock.bind((source, 0))
-        sock.connect(address.sockaddr())
-    except OSError:
-        sock.close()
-        raise
-    return sock

@@ -35,7 +35,8 @@ class Reply:
     upstream made; the client's own is echoed without it. `question` replaces the question as sent unless it is empty.
     `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
     `depends` are keys of live data that made the answer: a cache drops it when one of them changes. `more` are further
-    messages of the same answer (zone transfers); only stream transports can carry them.
+    messages of the same answer (zone transfers); only stream transports can carry them. `steady` says that nothing but
+    the question and the data under `depends` made it; a changed copy is not steady.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Reply:
         "opt",
         "question",
         "rcode",
+        "steady",
         "written",
     )
 
@@ -66,6 +68,7 @@ class Reply:
         written: bool = True,
         depends: tuple[bytes, ...] = (),
         more: tuple[Reply, ...] = (),
+        steady: bool = False,
     ) -> None:
         self.rcode = rcode
         self.flags = flags
@@ -78,6 +81,7 @@ class Reply:
         self.written = written
         self.depends = depends
         self.more = more
+        self.steady = steady
         self._size = -1
 
     @property

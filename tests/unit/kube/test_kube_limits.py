@@ -55,6 +55,17 @@ async def test_a_slow_rate_is_effective():
     assert await pass_times(Limits(qps=0.05, burst=1), 3) == [0, 20.0, 40.0]
 
 
+@pytest.mark.parametrize(("limits", "last"), [(Limits(), 0.2), (Limits(burst=10), 0.2), (Limits(qps=5.0), 6.2)])
+async def test_pages_after_the_first_are_free_unless_the_user_set_a_rate(limits: Limits, last: float):
+    clock = Clock()
+    admission = Admission(limits, clock=clock, sleep=clock.sleep)
+    for number in range(40):
+        async with admission.request(next_page=number % 4 != 0):
+            pass
+    async with admission.request():
+        assert clock.now - 100.0 == pytest.approx(last)
+
+
 async def test_an_idle_time_fills_no_more_than_the_burst():
     clock = Clock()
     admission = Admission(Limits(qps=1.0, burst=2), clock=clock, sleep=clock.sleep)

@@ -126,6 +126,32 @@ async def test_every_block_counts_even_with_the_same_plugin() -> None:
     assert ask(process) == (200, "OK")
 
 
+class Silenced(Slow):
+    """A ready plugin whose source falls silent when told so."""
+
+    is_fresh = True
+
+    def fresh(self) -> bool:
+        return self.is_fresh
+
+
+async def test_silence_counts_in_every_block_at_every_time() -> None:
+    process = FakeProcess()
+    services = process.services()
+    own, other = Silenced("kubernetes", is_ready=True), Silenced("nomad", is_ready=False)
+    site, without = block(services, own), make_site("cluster.local", services=services)
+    without.add(other)
+    site.peers.append(without)
+    await run(services.hooks.active)
+    assert ask(process) == (200, "OK")  # whether the other one is ready is for a `ready` of its own block
+    own.is_fresh = other.is_fresh = False
+    assert ask(process) == (503, "kubernetes,nomad")
+    own.is_fresh = True
+    assert ask(process) == (503, "nomad")
+    other.is_fresh = True
+    assert ask(process) == (200, "OK")
+
+
 async def test_a_reload_asks_the_new_configuration_only() -> None:
     process = FakeProcess()
     old = process.services()

@@ -10,7 +10,7 @@ import pytest
 from support.chain import make_wire
 from support.upstream import ScriptedUpstream, good, rcode, silent, slow, truncating, until
 from waypost.metrics.registry import Counter, Registry
-from waypost.toolkit.exchange import ExchangeSettings, Transport
+from waypost.toolkit.exchange import Client, ExchangeSettings, Transport
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import UpstreamError
 from waypost.toolkit.upstream_group import Upstream, UpstreamGroup
@@ -23,11 +23,15 @@ UDP = Transport(stream=False)
 QUERY = parse_query(make_wire("example.org."))
 
 
-def group_of(*ports: int, registry: Registry | None = None, health: HealthSettings | None = None) -> UpstreamGroup:
+def group_of(
+    *ports: int, registry: Registry | None = None, health: HealthSettings | None = None, timeout: float = 0.2
+) -> UpstreamGroup:
     metrics = ProxyMetrics(registry or Registry(), "forward")
 
     def make(address: UpstreamAddress) -> Upstream:
-        return Upstream(address, None, ExchangeSettings(0.2), health or HealthSettings(), metrics.for_upstream(address))
+        cells = metrics.for_upstream(address)
+        client = Client(address, None, ExchangeSettings(timeout), cells.datagrams, cells.streams)
+        return Upstream(address, client, health or HealthSettings(), cells)
 
     return UpstreamGroup(make, [UpstreamAddress("127.0.0.1", port) for port in ports])
 
@@ -129,29 +133,60 @@ async def test_replace_keeps_what_stays() -> None:
         await group.close()
 
 
-async def test_follow_runs_once_and_ends_with_the_group() -> None:
-    started = []
-    ended = []
+async def test_begin_and_watch_run_once_and_end_with_the_group() -> None:
+    began: list[str] = []
+
+    async def first() -> None:
+        began.append("first")
 
     async def watch() -> None:
-        started.append(1)
+        began.append("watch")
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append(1)
+            began.append("end")
 
     group = group_of(53)
-    group.follow(watch)
-    group.follow(watch)
+    await asyncio.gather(group.begin(first, watch), group.begin(first, watch))
+    await group.begin(first, watch)
     await asyncio.sleep(0)
     await group.close()
     await asyncio.sleep(0)
-    assert (started, ended) == ([1], [1])
+    assert began == ["first", "watch", "end"]
+
+
+async def test_failed_beginning_fails_for_all_who_share_the_group() -> None:
+    began: list[str] = []
+
+    async def first() -> None:
+        began.append("first")
+        raise UpstreamError("no")
+
+    async def watch() -> None:
+        began.append("watch")
+
+    group = group_of(53)
+    outcomes = await asyncio.gather(group.begin(first, watch), group.begin(first, watch), return_exceptions=True)
+    await group.close()
+    assert [str(outcome) for outcome in outcomes] == ["no", "no"]
+    assert began == ["first"]
+
+
+async def test_close_ends_a_beginning() -> None:
+    async def forever() -> None:
+        await asyncio.Event().wait()
+
+    group = group_of(53)
+    beginning = asyncio.create_task(group.begin(forever, forever))
+    await asyncio.sleep(0)
+    await group.close()
+    with pytest.raises(asyncio.CancelledError):
+        await beginning
 
 
 async def test_everything_that_waits_is_answered_when_one_upstream_dies() -> None:
     async with ScriptedUpstream(good("192.0.2.1")) as first, ScriptedUpstream(good("192.0.2.2")) as second:
-        group = group_of(first.port, second.port)
+        group = group_of(first.port, second.port, timeout=5.0)
         selection = Selection(group, "round_robin", SelectionLimits(), Counter(), rng=random.Random(1))
         for round_ in range(4):
             if round_ == 2:

@@ -28,30 +28,31 @@ from support.upstream import (
     until,
 )
 from waypost.metrics.registry import Counter
-from waypost.toolkit import upstream_tcp
+from waypost.toolkit import upstream_pool, upstream_tcp
 from waypost.toolkit.inflight import MessageIds
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, ConnectionLost, Mismatch, UpstreamError
 from waypost.toolkit.upstream_metrics import SocketCache
+from waypost.toolkit.upstream_pool import ConnectionPool, PoolLimits, Spread
 from waypost.toolkit.upstream_reply import query_tail
-from waypost.toolkit.upstream_tcp import StreamLimits, StreamPool
+from waypost.toolkit.upstream_tcp import stream_pool
 from waypost.wire.message import Message
 from waypost.wire.query import parse_query
 
 KEYS = Path(__file__).parents[2] / "data" / "kube-tls"
 SERVER_NAME = "kubernetes.default.svc"
-LIMITS = StreamLimits(2.0, 10.0, 0.0, 0)
+LIMITS = PoolLimits(2.0, 10.0, 0.0, 0)
 
 
 def pool_to(
-    port: int, limits: StreamLimits = LIMITS, *, tls: ssl.SSLContext | None = None, server_name: str = SERVER_NAME
-) -> StreamPool:
+    port: int, limits: PoolLimits = LIMITS, *, tls: ssl.SSLContext | None = None, server_name: str = SERVER_NAME
+) -> ConnectionPool:
     cache = SocketCache(Counter(), Counter())
-    address = UpstreamAddress("127.0.0.1", port, tls=tls is not None, server_name=server_name if tls else "")
-    return StreamPool(address, tls, limits, "", MessageIds(), cache)
+    address = UpstreamAddress("127.0.0.1", port, scheme="tls" if tls else "dns", server_name=server_name if tls else "")
+    return stream_pool(address, tls, limits, "", MessageIds(), cache)
 
 
-async def ask(pool: StreamPool, name: str = "example.org.") -> Message:
+async def ask(pool: ConnectionPool, name: str = "example.org.") -> Message:
     query = parse_query(make_wire(name))
     return await pool.ask(query, query_tail(query))
 
@@ -66,7 +67,7 @@ async def test_connection_is_kept() -> None:
 
 
 async def test_parallel_queries_get_connections_of_their_own_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_tcp, "_TCP_SPREAD", upstream_tcp._Spread(1, 4))
+    monkeypatch.setattr(upstream_tcp, "_TCP_SPREAD", Spread(1, 4))
     event = asyncio.Event()
     async with ScriptedUpstream(slow(event)) as upstream:
         pool = pool_to(upstream.port)
@@ -126,7 +127,7 @@ async def test_second_try_is_not_wasted_on_another_stale_connection() -> None:
 
 
 async def test_burst_on_a_stale_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_tcp, "_TCP_SPREAD", upstream_tcp._Spread(1, 1))
+    monkeypatch.setattr(upstream_tcp, "_TCP_SPREAD", Spread(1, 1))
     async with ScriptedUpstream() as upstream:
         pool = pool_to(upstream.port)
         await ask(pool)
@@ -169,7 +170,7 @@ async def test_refused() -> None:
 
 async def test_silence_ends_the_connection_too() -> None:
     async with ScriptedUpstream(silent) as upstream:
-        pool = pool_to(upstream.port, StreamLimits(0.05, 10.0, 0.0, 0))
+        pool = pool_to(upstream.port, PoolLimits(0.05, 10.0, 0.0, 0))
         with pytest.raises(UpstreamError, match=r"^read tcp 127\.0\.0\.1:\d+->.*: i/o timeout$"):
             await ask(pool)
         upstream.behaviour = good()
@@ -216,7 +217,7 @@ async def test_max_idle() -> None:
 
 
 async def test_waiting_queries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_tcp, "_MAX_WAITING", 2)
+    monkeypatch.setattr(upstream_pool, "_MAX_WAITING", 2)
     async with ScriptedUpstream(silent) as upstream:
         pool = pool_to(upstream.port)
         asking = [asyncio.create_task(ask(pool)) for _ in range(2)]

@@ -56,7 +56,10 @@ class Networks:
     def hold(self, packed: bytes) -> bool:
         """True if an address of 4 or 16 bytes lies in one of them."""
         number = int.from_bytes(packed, "big")
-        return any(number >> shift in prefixes for shift, prefixes in self.prefixes[len(packed)].items())
+        for shift, prefixes in self.prefixes[len(packed)].items():  # noqa: SIM110 - on the way of a query
+            if number >> shift in prefixes:
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"
 class AccessList:
     """Rules are tried in order: in the first whose zone holds the name and one of whose policies fits, that decides."""
 
-    __slots__ = ("_cells", "_log", "_metrics", "_rules", "name", "next")
+    __slots__ = ("_allowed", "_log", "_metrics", "_rules", "name", "next")
 
     next: Handler
 
@@ -38,7 +38,7 @@ class AccessList:
         self._rules = tuple(rules)
         self._log = site.log
         self._metrics = AclMetrics(site)
-        self._cells: dict[tuple[Action, str, bytes], Counter] = {}
+        self._allowed: dict[str, Counter] = {}
 
     def serve(self, request: Request) -> Outcome:
         """The next one's reply to what is allowed; REFUSED, an empty NOERROR, or silence."""
@@ -49,23 +49,27 @@ class AccessList:
             action, zone = self._judge(asked, client)
         if action is Action.ALLOW:
             action, zone = self._judge(query, client)
-        key = (action, request.server.label, zone)
-        cell = self._cells.get(key)
+        if action is not Action.ALLOW:
+            return self._refuse(request, client, action, zone)
+        server = request.server.label
+        cell = self._allowed.get(server)
         if cell is None:
-            cell = self._cells[key] = self._metrics.cell(*key)
+            cell = self._allowed[server] = self._metrics.allowed(server)
         cell.value += 1
-        if action is Action.ALLOW:
-            return self.next.serve(request)
+        return self.next.serve(request)
+
+    def _refuse(self, request: Request, client: bytes | None, action: Action, zone: bytes) -> Reply:
         if client is None:
             text = f"Blocking request. Unable to parse source address: {request.client_ip}"
             self._log.once_a_burst(self._log.error, text)
+        self._metrics.refused(action, request.server.label, zone).inc()
         request.note(f"acl: {action.value}")
         if action is Action.BLOCK:
-            return _told(query, consts.REFUSED, _EDE_BLOCKED)
-        return _told(query, consts.NOERROR, _EDE_FILTERED) if action is Action.FILTER else DROP
+            return _told(request.query, consts.REFUSED, _EDE_BLOCKED)
+        return _told(request.query, consts.NOERROR, _EDE_FILTERED) if action is Action.FILTER else DROP
 
     def _judge(self, query: Query, client: bytes | None) -> tuple[Action, bytes]:
-        """The action, and the zone of the rule that says so; the root for ALLOW. An unknown client is blocked."""
+        """The action, and the zone of the rule that says so. A client that is no address is blocked."""
         for zones, policies in self._rules:
             zone = zones.match(query.name)
             if zone is None:
@@ -74,7 +78,7 @@ class AccessList:
                 return Action.BLOCK, zone
             for policy in policies:
                 if policy.fits(query.qtype, client):
-                    return policy.action, zone if policy.action is not Action.ALLOW else names.ROOT
+                    return policy.action, zone
         return Action.ALLOW, names.ROOT
 
 
@@ -102,10 +106,12 @@ class AclMetrics:
             ),
         }
 
-    def cell(self, action: Action, server: str, zone: bytes) -> Counter:
-        """The counter for an action; `zone` in wire form does not count for ALLOW."""
-        if action is Action.ALLOW:
-            return self._allowed.labels(server, self._site.view)
+    def allowed(self, server: str) -> Counter:
+        """The counter of a listener's allowed queries."""
+        return self._allowed.labels(server, self._site.view)
+
+    def refused(self, action: Action, server: str, zone: bytes) -> Counter:
+        """The counter for another action, in a zone in wire form."""
         return self._others[action].labels(server, names.to_text(zone), self._site.view)
 
 

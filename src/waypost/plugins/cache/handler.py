@@ -7,9 +7,9 @@ clients that want to know about validation and those that do not (RFC 6840 secti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-from waypost.dispatch.handler import Handler, Outcome, then
+from waypost.dispatch.handler import CacheEntry, Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Limits, Prefetch
@@ -32,6 +32,7 @@ class Cache:
     """The handler. `cells` gives the metrics for a server's label."""
 
     name = "cache"
+    transparent = True
     next: Handler
 
     def __init__(
@@ -68,6 +69,8 @@ class Cache:
         cells.requests.value += 1
         if self._never.holds(query):
             cells.misses.value += 1
+            if request.repeats is not None:
+                request.repeats.append(cells.again)
             outcome = self.next.serve(request)
             if type(outcome) is Reply:
                 return self._not_kept(request, outcome)
@@ -106,6 +109,19 @@ class Cache:
         self._store.invalidate_below(zones)
         self._show_entries()
 
+    def cached(self, name: bytes, *, below: bool) -> Iterator[CacheEntry]:
+        """The entries that may be served for a name, or with `below` in a zone."""
+        now = self._now()
+        for key, item, denial in self._store.entries(_chooser(name, below)):
+            if now < item.until:
+                yield item.entry(key, now, denial=denial)
+
+    def flush(self, name: bytes, *, below: bool) -> int:
+        """Drop them; gives how many."""
+        dropped = self._store.flush(_chooser(name, below), self._now())
+        self._show_entries()
+        return dropped
+
     async def close(self) -> None:
         """End the refreshes under way."""
         await self._refresher.stop()
@@ -131,6 +147,10 @@ class Cache:
     def _show_entries(self) -> None:
         for cells in self._cells.values():
             cells.show_entries(self._store)
+
+
+def _chooser(name: bytes, below: bool) -> Callable[[bytes], bool]:
+    return (lambda other: names.is_within(other, name)) if below else name.__eq__
 
 
 def _never_kept(config: Config) -> ZoneList:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from waypost.dispatch.handler import CacheEntry
 from waypost.plugins.cache.verdict import with_ttl
 from waypost.wire import consts
 from waypost.wire.record import Records
@@ -84,6 +85,14 @@ class Item:
             reply = Reply(self.rcode, flags, self.answer, self.authority, self.additional, depends=self.depends)
             self.replies[bits] = reply
         return reply
+
+    def entry(self, key: Key, now: float, *, denial: bool) -> CacheEntry:
+        """The item as it is listed."""
+        name, qtype, qclass, do, cd = key
+        age = int(now - self.stored)
+        records = len(self.answer) + len(self.authority) + len(self.additional)
+        ttl, stale = max(self.ttl - age, 0), now >= self.expires
+        return CacheEntry(name, qtype, qclass, bool(do), bool(cd), self.rcode, denial, ttl, age, stale, records)
 
 
 def _weight(records: Records) -> int:

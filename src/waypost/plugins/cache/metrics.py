@@ -23,6 +23,11 @@ class Cells(NamedTuple):
     entries: tuple[Gauge, Gauge]
     evictions: tuple[Counter, Counter]
 
+    def again(self, received: float) -> None:
+        """Count one more look-up that found nothing."""
+        self.requests.value += 1
+        self.misses.value += 1
+
     def show_entries(self, store: Store) -> None:
         """Show how many entries there are."""
         self.entries[0].value = len(store.success)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from waypost.corefile.model import Directive
+from waypost.dispatch.handler import ChangeFeed
 from waypost.dispatch.site import Site
-from waypost.plugins.cache.changes import ChangeFeed, Zoned
+from waypost.plugins.cache.changes import Zoned
 from waypost.plugins.cache.config import Config
 from waypost.plugins.cache.config import parse as parse
 from waypost.plugins.cache.handler import Cache

@@ -6,7 +6,7 @@ Its content outlives a reload that leaves the cache's settings alone.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from waypost.plugins.cache.config import Config
 from waypost.plugins.cache.item import Item, Key
@@ -78,6 +78,23 @@ class Store:
                 item = items.get(key)
                 if item is not None and (item.depends or zones.covers(key[0])):
                     self._remove(items, key)
+
+    def entries(self, chosen: Callable[[bytes], bool]) -> Iterator[tuple[Key, Item, bool]]:
+        """Entries whose name is chosen, and whether each is a denial. The store may change meanwhile."""
+        for items, denial in ((self.success, False), (self.denial, True)):
+            for key in list(items):
+                item = items.get(key) if chosen(key[0]) else None
+                if item is not None:
+                    yield key, item, denial
+
+    def flush(self, chosen: Callable[[bytes], bool], now: float) -> int:
+        """Drop the entries whose name is chosen, and keep no answer that is on its way; counts what was servable."""
+        self.changes.add_all()
+        servable = 0
+        for key, item, denial in self.entries(chosen):
+            self._remove(self.denial if denial else self.success, key)
+            servable += now < item.until
+        return servable
 
     async def close(self) -> None:
         """Forget everything."""

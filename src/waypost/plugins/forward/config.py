@@ -10,8 +10,10 @@ from waypost.corefile.addresses import is_ip
 from waypost.corefile.args import Cursor, format_duration, parse_duration, parse_int, parse_uint
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
+from waypost.corefile.quoting import quote
 from waypost.corefile.zones import normalize_name, zones_of_argument
 from waypost.plugins.forward.targets import Target, parse_targets
+from waypost.toolkit.upstream_address import UpstreamAddress, parse_upstream
 from waypost.wire import consts, names
 from waypost.wire.errors import BadName
 
@@ -23,7 +25,7 @@ class Config:
     """One forward line. Zones are in wire form, lower case; times in seconds; `warnings` are for the log.
 
     0 is no limit for `max_age`, `max_idle_conns`, `max_concurrent` and `max_connect_attempts`, whose None is twice the
-    number of upstreams. `tls` holds file names as written.
+    number of upstreams. `tls` holds file names as written. Empty `resolver` stands for the system's name servers.
     """
 
     origin: bytes
@@ -49,6 +51,8 @@ class Config:
     failover: frozenset[int] = frozenset()
     failfast: bool = False
     source_address: str = ""
+    doh_method: str = "POST"
+    resolver: tuple[UpstreamAddress, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -161,13 +165,6 @@ def _rcodes(field: str) -> Callable[[Draft, Cursor, list[str]], None]:
     return option
 
 
-def _not_yet(name: str) -> Callable[[Draft, Cursor, list[str]], None]:
-    def option(draft: Draft, cursor: Cursor, values: list[str]) -> None:
-        raise cursor.err(f"property '{name}' is not supported yet")
-
-    return option
-
-
 def _except(draft: Draft, cursor: Cursor, values: list[str]) -> None:
     if not values:
         raise cursor.arg_err()
@@ -230,6 +227,25 @@ def _source_address(draft: Draft, cursor: Cursor, values: list[str]) -> None:
     draft["source_address"] = text
 
 
+def _doh_method(draft: Draft, cursor: Cursor, values: list[str]) -> None:
+    method = _one(cursor, values)
+    if method not in ("POST", "GET"):
+        raise CorefileError.unlocated("doh_method must be either POST or GET")
+    draft["doh_method"] = method
+
+
+def _resolver(draft: Draft, cursor: Cursor, values: list[str]) -> None:
+    if not values:
+        raise cursor.arg_err()
+    servers = []
+    for text in values:
+        server = None if "://" in text else parse_upstream(text, "forward")
+        if server is None or not server.port:
+            raise CorefileError.unlocated(f"resolver must be an IP address or IP:port: {quote(text)}")
+        servers.append(server)
+    draft["resolver"] = tuple(servers)
+
+
 _OPTIONS: dict[str, Callable[[Draft, Cursor, list[str]], None]] = {
     "except": _except,
     "force_tcp": _flag("force_tcp"),
@@ -250,6 +266,6 @@ _OPTIONS: dict[str, Callable[[Draft, Cursor, list[str]], None]] = {
     "failover": _rcodes("failover"),
     "failfast_all_unhealthy_upstreams": _flag("failfast"),
     "source_address": _source_address,
-    "resolver": _not_yet("resolver"),
-    "doh_method": _not_yet("doh_method"),
+    "resolver": _resolver,
+    "doh_method": _doh_method,
 }

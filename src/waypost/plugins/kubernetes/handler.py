@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
@@ -72,12 +73,16 @@ class Kubernetes:
         local: Sequence[bytes],
         search: Sequence[bytes] = (),
         imports: Index | None = None,
+        silence: Callable[[], float] | None = None,
     ) -> None:
+        """`silence` tells for how many seconds an API server that is followed gave no sign of life."""
         self.config = config
         self.index = index
         self.policy = config.policy
         self.local = tuple(local)
         self._search = tuple(search)
+        self._silence = silence
+        self._silence_limit = math.inf
         self._imports = imports if config.imported else None
         self._zones = tuple(self._zone(name) for name in sorted(config.zones, key=len, reverse=True))
         self._primary = next(zone for zone in self._zones if zone.name == config.primary)
@@ -100,9 +105,24 @@ class Kubernetes:
         """The zones served, in wire form and lower case."""
         return self.config.zones
 
+    @property
+    def version(self) -> int:
+        """Changes with the SOA serials."""
+        imports = self._imports
+        return self.index.serial + (imports.serial << 32 if imports is not None else 0)
+
     def ready(self) -> bool:
         """True once the cluster was read."""
         return self.index.known and (self._imports is None or self._imports.known)
+
+    def limit_silence(self, seconds: float) -> bool:
+        """Not be `fresh` after a longer silence of the API server; False if none is followed."""
+        self._silence_limit = min(self._silence_limit, seconds)
+        return self._silence is not None
+
+    def fresh(self) -> bool:
+        """False if the API server was silent for too long: the cluster may have changed without a word."""
+        return self._silence is None or self._silence() <= self._silence_limit
 
     def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
         """Be told which keys of `Reply.depends` changed; None for all."""
@@ -191,10 +211,10 @@ class Kubernetes:
             if len(packed) == size:
                 break
         else:
-            return self._reply(query, zone, depends=(key,))
+            return _steady(self._reply(query, zone, depends=(key,)))
         ttl = self.policy.ttl
         records = tuple([address(query.qname, ttl, packed) for packed in entry.addresses if len(packed) == size])
-        return authoritative(query, records, depends=(key,))
+        return _steady(authoritative(query, records, depends=(key,)))
 
     def _exposes(self, namespace: bytes) -> bool:
         exposed = self.policy.namespaces
@@ -215,8 +235,10 @@ class Kubernetes:
         falls = zone.falls
         if falls or (falls is None and self.config.fallthrough.covers(query.name)):
             return self.next.serve(request)
-        rcode = consts.NXDOMAIN if zone.index.known else consts.SERVFAIL
-        return authoritative(query, authority=(self._soa(query, zone),), rcode=rcode, depends=depends)
+        soa = (self._soa(query, zone),)
+        if not zone.index.known:
+            return authoritative(query, authority=soa, rcode=consts.SERVFAIL, depends=depends)
+        return _steady(authoritative(query, authority=soa, rcode=consts.NXDOMAIN, depends=depends))
 
     def _reply(
         self, query: Query, zone: Zone, records: Records = (), glue: Records = (), depends: tuple[bytes, ...] = ()
@@ -312,3 +334,9 @@ class Kubernetes:
 def _extended(base: Reply, found: Reply) -> Reply:
     flags = base.flags | found.flags & consts.TC
     return base.replace(answer=base.answer + found.answer, flags=flags, depends=base.depends + found.depends)
+
+
+def _steady(reply: Reply) -> Reply:
+    """Mark a fresh reply that only the question and the index made."""
+    reply.steady = True
+    return reply

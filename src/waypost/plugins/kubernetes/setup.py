@@ -32,7 +32,8 @@ def setup(directive: Directive, site: Site) -> None:
         ("kubernetes", config.source), lambda: ClusterSource(config.source, log, site.metrics)
     )
     search = own_search() if config.source.pods else ()
-    site.add(Kubernetes(config, source.index, _own_addresses(site), search, source.imports))
+    silence = None if config.source.manifests else source.silence
+    site.add(Kubernetes(config, source.index, _own_addresses(site), search, source.imports, silence))
     site.hooks.start.append(lambda: source.start(config.startup_timeout))
 
 

@@ -20,7 +20,7 @@ from waypost.kube.client import ApiClient
 from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
 from waypost.kube.errors import ClusterError
 from waypost.kube.folder import ManifestSource
-from waypost.kube.following import Sink
+from waypost.kube.following import Counters, Sink
 from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
 from waypost.kube.reflector import Reflector
 from waypost.log import Log
@@ -57,7 +57,10 @@ class CountedSink(Sink[Any], Protocol):
 class ClusterSource:
     """One cluster's index and the tasks that follow it."""
 
-    def __init__(self, config: SourceConfig, log: Log, registry: Registry) -> None:
+    def __init__(
+        self, config: SourceConfig, log: Log, registry: Registry, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`now` is a monotonic clock in seconds."""
         kinds = ["Service", "Namespace"]
         if config.endpoints:
             kinds.append("EndpointSlice")
@@ -82,6 +85,9 @@ class ClusterSource:
         self._snapshot: Snapshot | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._changes = 0
+        self._now = now
+        self._following_since = now()
+        self._counters: list[Counters] = []
         self.index.subscribe(self._changed)
         self.imports.subscribe(self._changed)
 
@@ -95,6 +101,14 @@ class ClusterSource:
             self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
         if not self._synced() and not self.index.restored:
             await self._wait(patience)
+
+    def silence(self) -> float:
+        """Seconds since the API server last gave a sign of life: an event or bookmark of any kind, or a whole list.
+
+        Until the first one they count from the beginning.
+        """
+        signs = [sign for each in self._counters for sign in (each.last_event, each.last_sync) if sign is not None]
+        return self._now() - max(signs, default=self._following_since)
 
     def _changed(self, keys: Sequence[bytes] | None) -> None:
         self._changes += 1
@@ -137,7 +151,10 @@ class ClusterSource:
         sinks = self._sinks()
         for name, resource in _resources(config).items():
             if name in sinks:
-                reflector = Reflector(resource, client, sinks[name], log=self._log, changes=lambda: self._changes)
+                reflector = Reflector(
+                    resource, client, sinks[name], log=self._log, clock=self._now, changes=lambda: self._changes
+                )
+                self._counters.append(reflector.counters)
                 metrics.show(name, reflector.counters, sinks[name].count)
                 reflectors.append(reflector)
         if config.snapshot:

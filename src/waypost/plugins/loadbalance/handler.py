@@ -29,6 +29,7 @@ class LoadBalance:
     """The handler."""
 
     name = "loadbalance"
+    transparent = True
     next: Handler
 
     def __init__(self, policy: Policy) -> None:

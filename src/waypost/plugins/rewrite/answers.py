@@ -104,9 +104,9 @@ def _changed(name: bytes, change: NameChange) -> bytes:
 
 def _each(reply: Reply, change: Callable[[Record], Record]) -> Reply:
     """The reply with every record changed, those of further messages too; itself if none is."""
-    answer, authority, additional = (
-        _section(section, change) for section in (reply.answer, reply.authority, reply.additional)
-    )
+    answer = _section(reply.answer, change)
+    authority = _section(reply.authority, change)
+    additional = _section(reply.additional, change)
     more = tuple(_each(message, change) for message in reply.more) if reply.more else ()
     if answer is reply.answer and authority is reply.authority and additional is reply.additional and not more:
         return reply
@@ -114,8 +114,14 @@ def _each(reply: Reply, change: Callable[[Record], Record]) -> Reply:
 
 
 def _section(records: Records, change: Callable[[Record], Record]) -> Records:
+    """The records changed; the same tuple if none of them is."""
+    if not records:
+        return records
     out = tuple(map(change, records))
-    return out if any(new is not old for new, old in zip(out, records, strict=True)) else records
+    for new, old in zip(out, records, strict=True):
+        if new is not old:
+            return out
+    return records
 
 
 def _name_start(rdata: bytes, layout: tuple[int, ...]) -> int:

@@ -25,7 +25,7 @@ from waypost.plugins.rewrite.asked import Rule
 from waypost.plugins.rewrite.handler import Step
 from waypost.plugins.rewrite.name_config import compiled, name_rule
 from waypost.plugins.rewrite.option_config import option_rule
-from waypost.plugins.rewrite.renaming import EXACT, KINDS, REGEX, NameTest, by_kind, by_pattern, search_of, test_of
+from waypost.plugins.rewrite.renaming import EXACT, KINDS, REGEX, NameTest, by_kind, by_pattern, fitting, found_by
 from waypost.plugins.rewrite.rules import ClassRule, CnameRule, RcodeRule, TtlRule, TypeRule
 from waypost.wire import consts
 
@@ -149,10 +149,10 @@ def _test(field: str, words: Sequence[str]) -> NameTest:
     """`[MATCH] NAME`."""
     kind, text = (EXACT, words[0]) if len(words) == 1 else (words[0].lower(), words[1])
     if kind == REGEX:
-        return search_of(compiled(text, f"invalid regex pattern in a {field} rule"))
+        return found_by(compiled(text, f"invalid regex pattern in a {field} rule"))
     if kind not in KINDS:
         raise ValueError(f"{field} rule supports only exact, prefix, suffix, substring, and regex name matching")
-    return test_of(kind, normalize_name(text))
+    return fitting(kind, normalize_name(text))
 
 
 def _cname(words: Sequence[str]) -> Rule:

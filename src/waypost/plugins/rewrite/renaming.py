@@ -31,13 +31,13 @@ def by_kind(kind: str, old: str, new: str) -> NameChange:
     return KINDS[kind](old, new)
 
 
-def test_of(kind: str, text: str) -> NameTest:
+def fitting(kind: str, text: str) -> NameTest:
     """Whether a name fits `text`, by one of KINDS."""
     change = by_kind(kind, text, text)
     return lambda name: change(name) is not None
 
 
-def search_of(pattern: re.Pattern[str]) -> NameTest:
+def found_by(pattern: re.Pattern[str]) -> NameTest:
     """Whether the pattern is found in a name's text."""
     return lambda name: pattern.search(names.to_text(name)) is not None
 

@@ -14,8 +14,9 @@ from waypost.toolkit.expression.operators import BINARY, NEGATABLE, UNARY, index
 from waypost.toolkit.expression.values import Frame, Function, Kind, Part, Run, constant, fits, folded, truth
 
 _LITERALS: Final = {"true": (Kind.BOOL, True), "false": (Kind.BOOL, False), "nil": (Kind.NIL, None)}
-# Far below Python's own recursion limit.
+# Far below Python's own recursion limit, which counts brackets now and operators in a row when it is evaluated.
 _MAX_DEPTH: Final = 100
+_MAX_OPERATORS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def compile_expression(source: str, functions: Mapping[str, Function]) -> Expres
 class _Compiler:
     """Walks over the words. `scope` has the names of `let` with their numbers and kinds."""
 
-    __slots__ = ("_depth", "_functions", "_position", "_scope", "_source", "_tokens", "variables")
+    __slots__ = ("_depth", "_functions", "_operators", "_position", "_scope", "_source", "_tokens", "variables")
 
     def __init__(self, source: str, functions: Mapping[str, Function]) -> None:
         self._source = source
@@ -52,6 +53,7 @@ class _Compiler:
         self._position = 0
         self._scope: dict[str, tuple[int, Kind]] = {}
         self._depth = 0
+        self._operators = 0
         self.variables = 0
 
     @property
@@ -66,6 +68,10 @@ class _Compiler:
 
     def take(self) -> Token:
         token = self.token
+        if token.kind in ("Operator", "Bracket"):
+            self._operators += 1
+            if self._operators > _MAX_OPERATORS:
+                raise self.error("too many operators", token.at)
         if token.kind != "EOF":
             self._position += 1
         return token
@@ -145,7 +151,9 @@ class _Compiler:
             operator = BINARY.get(follows.text) if sign is follows or follows.text in NEGATABLE else None
             if operator is None or operator.binding < binding:
                 break
-            self._position += 1 if sign is follows else 2
+            self.take()
+            if sign is not follows:
+                self.take()
             right = self.binary(operator.binding if operator.right else operator.binding + 1)
             left = self.joined(left, right, follows, operator.make)
             if sign is not follows:

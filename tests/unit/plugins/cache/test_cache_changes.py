@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from support.caching import Answer, Rig, nxdomain, positive, servfail
 from support.chain import FakeNext, FakeProcess, make_directive, make_request, make_site, run
 from waypost.dispatch.request import Request
 from waypost.plugins.cache import setup
-from waypost.plugins.cache.changes import Changed
 from waypost.plugins.cache.store import ChangeLog
 from waypost.toolkit.zonelist import zones_of
 from waypost.wire.reply import Reply
@@ -115,12 +115,13 @@ class Feed(FakeNext):
     """A plugin with live data."""
 
     zones = (b"\x07cluster\x05local\x00",)
+    version = 0
 
     def __init__(self) -> None:
         super().__init__(Reply(0, 0), name="kubernetes")
-        self.callbacks: list[Changed] = []
+        self.callbacks: list[Callable[..., None]] = []
 
-    def subscribe(self, callback: Changed) -> object:
+    def subscribe(self, callback: Callable[..., None]) -> object:
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback)
 

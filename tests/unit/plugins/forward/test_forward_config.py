@@ -11,6 +11,7 @@ from support.chain import FakeProcess, make_directive, make_site
 from waypost.corefile.errors import CorefileError
 from waypost.plugins.forward import parse, setup
 from waypost.plugins.forward.config import Config
+from waypost.toolkit import upstream_client
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.wire.names import ROOT, from_text
 
@@ -88,6 +89,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "failover NOERROR": {"failover": frozenset((0,))},
     "failfast_all_unhealthy_upstreams": {"failfast": True},
     "source_address 192.0.2.1": {"source_address": "192.0.2.1"},
+    "doh_method GET": {"doh_method": "GET"},
+    "doh_method POST": {},
+    "resolver 192.0.2.1 [::1]:54 ::1": {
+        "resolver": (UpstreamAddress("192.0.2.1", 53), UpstreamAddress("::1", 54), UpstreamAddress("::1", 53))
+    },
 }
 
 
@@ -126,8 +132,12 @@ MISTAKES = {
     "failover": ARGUMENT + "'failover'",
     "failover FOO": "FOO is not a valid rcode",
     "source_address here": "source_address: invalid IP address here",
-    "resolver 1.1.1.1": "Corefile:3 - Error during parsing: property 'resolver' is not supported yet",
-    "doh_method GET": "Corefile:3 - Error during parsing: property 'doh_method' is not supported yet",
+    "resolver": ARGUMENT + "'resolver'",
+    "resolver 192.0.2.1 dns.example": 'resolver must be an IP address or IP:port: "dns.example"',
+    "resolver 192.0.2.1:x": 'resolver must be an IP address or IP:port: "192.0.2.1:x"',
+    "resolver tls://192.0.2.1": 'resolver must be an IP address or IP:port: "tls://192.0.2.1"',
+    "doh_method": ARGUMENT + "'doh_method'",
+    "doh_method get": "doh_method must be either POST or GET",
     "spray": "Corefile:3 - Error during parsing: unknown property 'spray'",
 }
 
@@ -143,14 +153,22 @@ LINES = {
     "forward": "Corefile:2 - Error during parsing: Wrong argument count or unexpected line ending after 'forward'",
     "forward .": "Corefile:2 - Error during parsing: Wrong argument count or unexpected line ending after '.'",
     "forward a..b 127.0.0.1": "unable to normalize 'a..b'",
-    "forward . https://127.0.0.1": "'https' upstreams are not supported yet: https://127.0.0.1",
-    "forward . quic://127.0.0.1": "'quic' is not supported as a destination protocol in forward: quic://127.0.0.1",
+    "forward . https://127.0.0.1/dns-query": (
+        "paths are not allowed in HTTPS upstream addresses (the /dns-query path is used by default):"
+        " https://127.0.0.1/dns-query"
+    ),
+    "forward . grpc://127.0.0.1": "'grpc' is not supported as a destination protocol in forward: grpc://127.0.0.1",
+    "forward . tls://300.1.1.1": 'not an IP address or file: "tls://300.1.1.1"',
     "forward . 300.1.1.1": 'not an IP address or file: "300.1.1.1"',
     "forward . foo://127.0.0.1:1": 'not an IP address or file: "foo://127.0.0.1:1"',
-    "forward . dns.example": 'not an IP address or file: "dns.example" (host names are not supported yet)',
+    "forward . /no/such/file": 'not an IP address or file: "/no/such/file"',
     "forward . " + " ".join(f"127.0.0.{n}" for n in range(1, 17)): "more than 15 TOs configured: 16",
     "forward . tls://9.9.9.9%a.example {\ntls_servername b.example\n}": (
         "both forward (b.example) and proxy level (a.example) TLS servernames are set for upstream proxy 9.9.9.9:853"
+    ),
+    "forward . quic://dns.example%a.example:854 {\ntls_servername b.example\n}": (
+        "both forward (b.example) and proxy level (a.example) TLS servernames are set for upstream proxy"
+        " dns.example:854"
     ),
     "forward . tls://9.9.9.9 {\ntls /no/such/ca\n}": (
         "error reading /no/such/ca: open /no/such/ca: no such file or directory"
@@ -194,6 +212,39 @@ def test_warnings_are_logged() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("scheme", "package", "extra"), [("https", "h2", "doh"), ("quic", "aioquic", "quic")], ids=["https", "quic"]
+)
+@pytest.mark.parametrize("host", ["127.0.0.1", "dns.example"])
+def test_extra_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, package: str, extra: str, host: str
+) -> None:
+    monkeypatch.setattr(upstream_client, "find_spec", lambda name: None)
+    with pytest.raises(CorefileError) as caught:
+        setup(make_directive(f"forward . {scheme}://{host}"), make_site())
+    assert str(caught.value) == (
+        f"{scheme}:// upstreams need the package {package}, which is not installed: pip install 'waypost[{extra}]'"
+    )
+    setup(make_directive("forward . 127.0.0.1 tls://127.0.0.1"), make_site())
+
+
+def test_server_names() -> None:
+    process = FakeProcess()
+    text = "forward . tls://9.9.9.9 https://9.9.9.10%x.example 9.9.9.11 {\ntls_servername dns.example\n}"
+    setup(make_directive(text), make_site(process=process))
+    (group,) = process.lender.lent.values()
+    names = [upstream.address.server_name for upstream in group.members]  # type: ignore[attr-defined]
+    assert names == ["dns.example", "dns.example", ""]
+
+
+def test_nothing_is_resolved_before_the_start() -> None:
+    process = FakeProcess()
+    setup(make_directive("forward . dns.example https://dns.example 192.0.2.1"), make_site(process=process))
+    (group,) = process.lender.lent.values()
+    assert [upstream.text for upstream in group.members] == ["192.0.2.1:53"]  # type: ignore[attr-defined]
+    assert process.lines == []
+
+
 def lent(text: str, process: FakeProcess) -> object:
     before = set(process.lender.lent)
     setup(make_directive(text), make_site(process=process))
@@ -210,3 +261,8 @@ def test_equal_upstreams_are_shared_over_a_reload() -> None:
     assert lent("forward . 127.0.0.1 {\nmax_fails 4\n}", process)
     assert lent("forward . 127.0.0.2 {\nmax_fails 3\n}", process)
     assert lent("forward . 127.0.0.1 {\nmax_fails 3\nforce_tcp\n}", process)
+    assert lent("forward . dns.example", process)
+    assert not lent("forward . dns.example {\nexcept a.org\n}", process)
+    assert lent("forward . dns.example {\nresolver 192.0.2.1\n}", process)
+    assert lent("forward . https://127.0.0.1", process)
+    assert lent("forward . https://127.0.0.1 {\ndoh_method GET\n}", process)

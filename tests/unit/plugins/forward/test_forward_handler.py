@@ -12,6 +12,8 @@ import dns.message
 import pytest
 
 from support.chain import FakeNext, FakeProcess, make_directive, make_request, make_site, run
+from support.doh import KEYS, SERVER_NAME, ScriptedDoh
+from support.doq import ScriptedDoq
 from support.upstream import (
     Asked,
     ScriptedUpstream,
@@ -26,9 +28,11 @@ from support.upstream import (
     truncating,
     until,
 )
+from waypost.corefile.errors import CorefileError
 from waypost.dispatch.handler import Handler, link, settled
 from waypost.dispatch.request import Request
 from waypost.plugins.forward import setup
+from waypost.toolkit.upstream_group import UpstreamGroup
 from waypost.wire import consts
 from waypost.wire.fit import pack
 from waypost.wire.reply import Reply
@@ -53,6 +57,17 @@ class Forwarding:
     async def close(self) -> None:
         for group in self.process.lender.lent.values():
             await group.close()  # type: ignore[attr-defined]
+
+    @property
+    def group(self) -> UpstreamGroup:
+        (group,) = self.process.lender.lent.values()
+        assert isinstance(group, UpstreamGroup)
+        return group
+
+    def cells(self, name: str) -> dict[tuple[str, ...], float]:
+        return {
+            labels: getattr(cell, "value", 0.0) for labels, cell in self.process.metrics.families[name].cells.items()
+        }
 
     def counter(self, name: str) -> float:
         return self.process.metrics.counter(name, "").labels().value
@@ -311,3 +326,80 @@ async def test_followed_file(forwarding: Make, tmp_path) -> None:  # type: ignor
     path.write_text("nameserver 127.0.0.2\n")
     await run(made.site.hooks.start)
     await until(lambda: group.members[0].text == "127.0.0.2:53")  # type: ignore[attr-defined]
+
+
+SECURE = f"tls {KEYS}/ca.pem\ntls_servername {SERVER_NAME}\npolicy sequential"
+
+
+@pytest.mark.parametrize("scripted", [ScriptedDoh, ScriptedDoq])
+async def test_multiplexed_upstreams(forwarding: Make, scripted: type[ScriptedDoh | ScriptedDoq]) -> None:
+    scheme = "https" if scripted is ScriptedDoh else "quic"
+    async with scripted() as first, scripted(good("192.0.2.2")) as second:
+        made = await forwarding(
+            f"forward . {scheme}://127.0.0.1:{first.port} {scheme}://127.0.0.1:{second.port} {{\n{SECURE}\n"
+            "max_fails 1\nhealth_check 100ms\nforce_tcp\n}"
+        )
+        for datagram in (True, False):
+            assert (await made.ask(make_request("www.example.org.", datagram=datagram))).answer[0].rdata[3] == 1
+        assert made.cells("coredns_proxy_conn_cache_hits_total")["forward", f"127.0.0.1:{first.port}", scheme] == 1
+        await first.stop()
+        assert (await made.ask()).answer[0].rdata[3] == 2, "the next one is asked"
+        health = made.group.members[0].health
+        await until(lambda: health.down)
+        assert (await made.ask()).answer[0].rdata[3] == 2
+        await first.start()
+        await until(lambda: not health.down)
+        assert (await made.ask()).answer[0].rdata[3] == 1
+    durations = made.process.metrics.families["coredns_proxy_request_duration_seconds"].cells
+    assert {labels[1] for labels in durations} == {f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}"}
+
+
+async def test_doh_method(forwarding: Make) -> None:
+    async with ScriptedDoh() as upstream:
+        made = await forwarding(f"forward . https://127.0.0.1:{upstream.port} {{\n{SECURE}\ndoh_method GET\n}}")
+        assert (await made.ask()).answer
+    assert upstream.requests[0].headers[":method"] == "GET"
+
+
+async def test_host_name(forwarding: Make, upstream: ScriptedUpstream) -> None:
+    async with ScriptedUpstream(good("127.0.0.1")) as name_server:
+        made = await forwarding(
+            f"forward . dns.example:{upstream.port} {{\nresolver {name_server.address}\n}}\n"
+            f"forward a.example dns.example:{upstream.port} {{\nresolver {name_server.address}\n}}"
+        )
+        assert not name_server.seen
+        await run(made.site.hooks.start)
+        assert (await made.ask()).answer[0].rdata == bytes((192, 0, 2, 1))
+        assert {asked.name for asked in name_server.seen} == {"dns.example."}
+        assert name_server.count() == 2, "equal lines share what they found"
+        await run(made.site.hooks.start)
+        assert name_server.count() == 2, "a reload has what was found before"
+
+
+async def test_host_name_is_what_the_certificate_must_say(forwarding: Make) -> None:
+    async with ScriptedUpstream(good("127.0.0.1")) as name_server, ScriptedDoh() as upstream:
+        options = f"tls {KEYS}/ca.pem\nresolver {name_server.address}"
+        for host, rcode_ in ((SERVER_NAME, consts.NOERROR), ("dns.example", consts.SERVFAIL)):
+            made = await forwarding(f"forward . https://{host}:{upstream.port} {{\n{options}\n}}")
+            await run(made.site.hooks.start)
+            assert (await made.ask()).rcode == rcode_
+    assert upstream.requests[0].headers[":authority"] == f"{SERVER_NAME}:{upstream.port}"
+
+
+async def test_host_name_that_does_not_exist(forwarding: Make) -> None:
+    async with ScriptedUpstream(rcode("NXDOMAIN")) as name_server:
+        made = await forwarding(f"forward . tls://dns.example {{\nresolver {name_server.address}\n}}")
+        with pytest.raises(CorefileError) as caught:
+            await run(made.site.hooks.start)
+    text = 'plugin/forward: failed to resolve "dns.example": lookup dns.example: no such host'
+    assert str(caught.value) == text
+
+
+async def test_host_name_that_only_we_could_look_up(forwarding: Make) -> None:
+    made = await forwarding("forward . dns.example {\nresolver 127.0.0.1\n}")
+    with pytest.raises(CorefileError) as caught:
+        await run(made.site.hooks.start)
+    assert str(caught.value) == (
+        'plugin/forward: failed to resolve "dns.example": name server 127.0.0.1:53 is this server itself:'
+        " name another one with `resolver`"
+    )

@@ -1,0 +1,91 @@
+"""The admin endpoint: which configuration runs, what the caches hold, and dropping it.
+
+    GET  /config                               POST /cache/flush?name=NAME | ?zone=ZONE
+    GET  /cache?name=NAME | ?zone=ZONE [&limit=N]
+
+Whoever can reach the address may use it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from waypost.dispatch.handler import CacheAdmin
+from waypost.dispatch.site import Site
+from waypost.httpd.message import HttpHandler, HttpRequest, HttpResponse, plain
+from waypost.httpd.server import HttpServer
+from waypost.plugins.waypost.arguments import BadArgument, Selection, arguments, limit, selection
+from waypost.plugins.waypost.facts import facts
+from waypost.plugins.waypost.listing import listing
+
+Answer = Callable[[dict[str, str]], HttpResponse | Awaitable[HttpResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The methods and parameters of a path, and what makes the response: BadArgument comes when it is called."""
+
+    methods: tuple[str, ...]
+    parameters: tuple[str, ...]
+    answer: Answer
+
+
+class Admin:
+    """Answers for the configuration of `site`, from `open` to `close`."""
+
+    def __init__(self, server: HttpServer, site: Site) -> None:
+        self._server = server
+        self._site = site
+        self._caches: list[CacheAdmin] = []
+        read = ("GET", "HEAD")
+        routes = {
+            "/config": Route(read, (), self._config),
+            "/cache": Route(read, ("name", "zone", "limit"), self._list),
+            "/cache/flush": Route(("POST",), ("name", "zone"), self._flush),
+        }
+        self._handlers: dict[str, HttpHandler] = {path: partial(_answer, route) for path, route in routes.items()}
+
+    def open(self) -> None:
+        """Take the paths over: the chains are complete now."""
+        handlers = [handler for peer in self._site.peers for handler in peer.all_handlers()]
+        self._caches = [handler for handler in handlers if isinstance(handler, CacheAdmin)]
+        for path, handler in self._handlers.items():
+            self._server.set_route(path, handler)
+
+    def close(self) -> None:
+        """Give them back, unless a successor has them."""
+        for path, handler in self._handlers.items():
+            self._server.remove_route(path, handler)
+
+    def _config(self, given: dict[str, str]) -> HttpResponse:
+        return _json(facts(self._site.services.configuration, self._site.peers))
+
+    def _list(self, given: dict[str, str]) -> Awaitable[HttpResponse]:
+        return self._listed(selection(given), limit(given))
+
+    async def _listed(self, chosen: Selection, count: int) -> HttpResponse:
+        rows, total = await listing(self._caches, chosen, count)
+        return _json(rows, ("X-Total-Count", str(total)))
+
+    def _flush(self, given: dict[str, str]) -> HttpResponse:
+        chosen = selection(given)
+        return _json({"flushed": sum(cache.flush(chosen.name, below=chosen.below) for cache in self._caches)})
+
+
+def _answer(route: Route, request: HttpRequest) -> HttpResponse | Awaitable[HttpResponse]:
+    if request.method not in route.methods:
+        allowed = ", ".join(route.methods)
+        return plain(405, f"method {request.method} not allowed, expected {allowed}\n")._replace(
+            headers=(("Allow", allowed),)
+        )
+    try:
+        return route.answer(arguments(request, route.parameters))
+    except BadArgument as exc:
+        return plain(400, f"{exc}\n")
+
+
+def _json(value: object, *headers: tuple[str, str]) -> HttpResponse:
+    return HttpResponse(200, "application/json", json.dumps(value).encode() + b"\n", headers)

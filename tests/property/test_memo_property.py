@@ -1,0 +1,191 @@
+"""A server with its memo and one without are the same to clients and dashboards, whatever is asked and changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import dns.message
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support.chain import FakeProcess, make_directive, make_site, make_wire
+from support.objects import endpoint, endpoint_slice, namespace, service
+from waypost.cluster.index import Index
+from waypost.control.build import load_plugin
+from waypost.dispatch.handler import ChangeFeed
+from waypost.dispatch.memo import Memo
+from waypost.dispatch.serve import Server
+from waypost.dispatch.site import Site
+from waypost.metrics.registry import Counter, Histogram
+from waypost.plugins.kubernetes.config import parse
+from waypost.plugins.kubernetes.handler import Kubernetes
+from waypost.plugins.order import ORDER
+from waypost.wire.reply import Reply
+
+NAMES = [
+    f"{name}.cluster.local."
+    for name in ("web.a.svc", "WEB.a.svc", "db.a.svc", "x.web.a.svc", "nope.a.svc", "web.b.svc", "a.svc", "out")
+]
+STOCK = ["errors", "prometheus 127.0.0.1:0", "loadbalance", "cache 30 {\ndisable success\ndisable denial\n}"]
+CLIENTS = [("192.0.2.1", 4000), ("2001:db8::1", 4001, 0, 0)]
+
+
+class NoMemo(Memo):
+    """Keeps nothing."""
+
+    def came_before(self, packet: bytes) -> bool:
+        return False
+
+
+@dataclass
+class World:
+    """One server with the stock chain over an index of its own."""
+
+    index: Index
+    server: Server
+    process: FakeProcess
+    site: Site
+    answers: list[object] = field(default_factory=list)
+
+    def ask(self, name: str, qtype: str, client: int, bufsize: int | None, datagram: bool, rd: bool) -> None:
+        wire = make_wire(name, qtype, bufsize=bufsize, rd=rd)
+        answer = self.server.serve(wire, CLIENTS[client], datagram)  # type: ignore[arg-type]
+        assert isinstance(answer, bytes)
+        assert answer[:2] == wire[:2]
+        message = dns.message.from_wire(answer)
+        sections = [sorted(rrset.to_text() for rrset in section) for section in message.sections]
+        self.answers.append((message.flags, message.rcode(), message.edns, message.payload, sections))
+
+    def shown(self) -> dict[str, object]:
+        out: dict[str, object] = {}
+        for name, family in self.process.metrics.collect().items():
+            for labels, cell in family.cells.items():
+                if isinstance(cell, Histogram):
+                    out[f"{name}{labels}"] = sum(cell.counts) if "duration" in name else (cell.counts, cell.total)
+                elif isinstance(cell, Counter):
+                    out[f"{name}{labels}"] = cell.value
+        return out
+
+
+def make_world(extra: str, memos: tuple[Memo, Memo]) -> World:
+    process = FakeProcess()
+    site = make_site(".", process=process)
+    lines = [*STOCK, extra] if extra else STOCK
+    for line in sorted(lines, key=lambda line: ORDER.index(line.split()[0])):
+        plugin = load_plugin(line.split()[0])
+        assert plugin is not None
+        plugin.setup(make_directive(line), site)
+    clock = iter(range(100, 10**6))
+    index = Index(lambda: float(next(clock) // 4))
+    config = parse(make_directive("kubernetes cluster.local {\nttl 30\n}"), site.zones)
+    site.add(Kubernetes(config, index, ()))
+    site.link()
+    server = Server("dns", "", "53", site.log, process.metrics)
+    server.memos = memos
+    server.add(site.zones[0], site)
+    for handler in site.all_handlers():
+        if isinstance(handler, ChangeFeed):
+            for memo in memos:
+                memo.changed(None, handler.version)
+                handler.subscribe(lambda keys, m=memo, feed=handler: m.changed(keys, feed.version))  # type: ignore[misc]
+    return World(index, server, process, site)
+
+
+questions = st.tuples(
+    st.just("ask"),
+    st.sampled_from(NAMES),
+    st.sampled_from(["A", "AAAA", "SRV", "TXT", "SOA"]),
+    st.integers(0, 1),
+    st.sampled_from([None, 1232]),
+    st.sampled_from([True, True, True, False]),
+    st.booleans(),
+)
+changes = st.tuples(
+    st.just("change"),
+    st.sampled_from(
+        [
+            ("Service", service("a/web", "10.0.0.1"), False),
+            ("Service", service("a/web", "10.0.0.2"), False),
+            ("Service", service("a/web", "10.0.0.1"), True),
+            ("Service", service("b/web", "10.0.0.9", "fd00::9"), False),
+            ("Service", service("a/db", "None"), False),
+            ("EndpointSlice", endpoint_slice("a/s", endpoint("10.1.0.1"), endpoint("10.1.0.2"), of="db"), False),
+            ("EndpointSlice", endpoint_slice("a/s", endpoint("10.1.0.3"), of="db"), False),
+            ("Namespace", namespace("a"), False),
+            ("Namespace", namespace("a"), True),
+            ("Namespace", namespace("b"), False),
+        ]
+    ),
+)
+
+
+def play(world: World, steps: list[tuple[object, ...]]) -> None:
+    for step in steps:
+        if step[0] == "ask":
+            world.ask(*step[1:])  # type: ignore[arg-type]
+        else:
+            kind, item, gone = step[1]  # type: ignore[misc]
+            sink = world.index.sinks[kind]
+            if gone:
+                sink.removed(item.metadata.namespace, item.metadata.name)
+            else:
+                sink.changed(item)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.lists(st.one_of(questions, questions, questions, changes), min_size=10, max_size=80))
+def test_with_and_without(steps: list[tuple[object, ...]]) -> None:
+    worlds = [make_world("", memos) for memos in ((Memo(), Memo()), (NoMemo(), NoMemo()))]
+    repeated = [step for step in steps for _ in range(3 if step[0] == "ask" else 1)]
+    for world in worlds:
+        play(world, repeated)
+    assert worlds[0].answers == worlds[1].answers
+    assert worlds[0].shown() == worlds[1].shown()
+
+
+def kept_after(world: World, times: int = 3) -> int:
+    for _ in range(times):
+        world.ask("web.a.svc.cluster.local.", "A", 0, None, True, True)
+    return len(world.server.memos[0]._kept)
+
+
+def filled(extra: str = "") -> World:
+    world = make_world(extra, (Memo(), Memo()))
+    world.index.sinks["Namespace"].changed(namespace("a"))
+    world.index.sinks["Service"].changed(service("a/web", "10.0.0.1"))
+    return world
+
+
+def test_the_second_coming_is_kept() -> None:
+    assert (kept_after(filled(), 1), kept_after(filled(), 2)) == (0, 1)
+
+
+@pytest.mark.parametrize("extra", ["log", "nsid", "bufsize 512", "hosts {\n192.0.2.1 a.\nfallthrough\n}"])
+def test_a_plugin_that_looks_at_clients_or_names_keeps_it_off(extra: str) -> None:
+    assert kept_after(filled(extra)) == 0
+
+
+def test_views_and_metadata_keep_it_off() -> None:
+    for what in ("filters", "collect"):
+        world = filled()
+        setattr(world.site, what, [lambda _: True] if what == "filters" else lambda _: None)
+        world.server.add(b"\x03org\x00", world.site)
+        assert kept_after(world) == 0
+
+
+def test_it_is_bounded() -> None:
+    memo = Memo()
+    for n in range(40_000):
+        packet = n.to_bytes(8, "big") * 30
+        memo.keep(packet, packet, Reply(0, 0, depends=(b"k%d" % (n % 50),), steady=True), ())
+    assert memo._bytes <= 8 * 1024 * 1024
+    assert sum(map(len, memo._dependents.values())) == len(memo._kept)
+
+
+def test_a_change_is_answered_at_once() -> None:
+    world = filled()
+    kept_after(world)
+    world.index.sinks["Service"].changed(service("a/web", "10.0.0.7"))
+    world.ask("web.a.svc.cluster.local.", "A", 0, None, True, True)
+    assert "10.0.0.7" in str(world.answers[-1])
