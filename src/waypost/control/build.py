@@ -26,7 +26,20 @@ from waypost.plugins.order import ORDER
 _DNS_PORT = "53"
 # Directives that watch and tell, and change no answer.
 _OBSERVERS = frozenset(
-    ("debug", "dnstap", "errors", "health", "log", "loop", "pprof", "prometheus", "ready", "reload", "trace")
+    (
+        "debug",
+        "dnstap",
+        "errors",
+        "health",
+        "log",
+        "loop",
+        "pprof",
+        "prometheus",
+        "ready",
+        "reload",
+        "trace",
+        "waypost",
+    )
 )
 _SERVED_SCHEMES = ("dns", "tls")
 # Errors of this directive carry no `plugin/NAME: `.
