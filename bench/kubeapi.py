@@ -5,8 +5,9 @@ Usage: kubeapi.py PORT SERVICES ENDPOINTS PODS [--lists-only]. Commands on stand
     expire              end every watch, and forget the versions they could go on from
     update RATE SECONDS change that many slices a second, and every 20 ms the one of the Service `probe`
 
-Standard output, JSON lines: `{"ready": bytes}`, `{"first": time}` at the first request, `{"probe": n, "at": time}`
-when the address n of `probe` was sent, `{"updated": events}` at the end. Times are CLOCK_MONOTONIC, in seconds.
+Standard output, JSON lines: `{"ready": bytes}`, `{"first": time}` at the first request, `{"watching": time}` when
+slices are watched and all that was there is sent, `{"probe": n, "at": time}` when the address n of `probe` was sent,
+`{"updated": events}` at the end. Times are CLOCK_MONOTONIC, in seconds.
 """
 
 from __future__ import annotations
@@ -172,6 +173,8 @@ class Api:
             writer.write(chunk(block))
             await writer.drain()
         self.watches[path].add(writer)
+        if path == SLICES:
+            say(watching=time.monotonic())
         try:
             await writer.wait_closed()
         finally:

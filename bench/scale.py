@@ -57,13 +57,13 @@ class Api:
         for line in self.popen.stdout:
             self.facts.append(json.loads(line))
 
-    def wait(self, name: str, seconds: float = 120.0) -> dict[str, float]:
-        """The first fact with this name."""
+    def wait(self, name: str, times: int = 1, seconds: float = 120.0) -> dict[str, float]:
+        """The fact with this name that came as the n-th."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            for fact in list(self.facts):
-                if name in fact:
-                    return fact
+            facts = [fact for fact in list(self.facts) if name in fact]
+            if len(facts) >= times:
+                return facts[times - 1]
             time.sleep(0.005)
         raise SystemExit(f"scale: the API server did not say {name}")
 
@@ -195,11 +195,11 @@ def observe(
     pinger.start()
     reference.start()
     used = cpu_seconds(pid)
-    for _ in range(3):
+    for times in range(2, 5):
         Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")  # resets the peak
-        before = cpu_seconds(pid)
         api.command("expire")
-        until_quiet(pid, before)
+        api.wait("watching", times)
+        until_quiet(pid)
         peaks.append(memory(pid, "status", "VmHWM"))
     figures["peak of a relist / steady"] = max(peaks) / steady
     figures["CPU of a relist (s)"] = (cpu_seconds(pid) - used) / 3
@@ -275,11 +275,10 @@ def until_answered(port: int) -> None:
     raise SystemExit("scale: the server does not answer")
 
 
-def until_quiet(pid: int, before: float) -> None:
-    """Returns when the server has worked and then rested."""
-    time.sleep(1.5)
-    last = before
-    while (now := cpu_seconds(pid)) - last > 0.03:
+def until_quiet(pid: int) -> None:
+    """Returns when the server rests."""
+    last = 0.0
+    while (now := cpu_seconds(pid)) - last > 0.05:
         last = now
         time.sleep(0.4)
 

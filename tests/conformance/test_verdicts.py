@@ -12,7 +12,6 @@ AGREE = 0.97
 SAME_TEXT = 0.9
 
 DISAGREEMENTS = {
-    "kubernetes-ok-multicluster": "The option is not supported yet.",
     "zone-grpc-scheme": "The scheme is not supported yet.",
     "zone-mixed-schemes": "The scheme is not supported yet.",
     "forward-https": "DNS over HTTPS to upstreams is supported, as by newer releases.",

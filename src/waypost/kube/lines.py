@@ -30,7 +30,7 @@ class LineSplitter:
         line, *rest = b"".join(self._parts), *rest
         self._parts = [rest.pop()]
         self._size = len(self._parts[0])
-        if any(len(whole) > self._limit for whole in rest):
+        if self._size > self._limit or any(len(whole) > self._limit for whole in rest):
             raise ApiProtocolError(f"a watch event of more than {self._limit} bytes")
         return [line, *rest]
 
