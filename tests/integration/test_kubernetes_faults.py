@@ -349,6 +349,7 @@ class TestBeforeTheSync:
         async with following(server, patience=0.0) as cluster:
             await cluster.becomes({"web.a.svc": ["10.96.0.1"], "missing.a.svc": ["SERVFAIL"], "db.a.svc": ["SERVFAIL"]})
             assert not cluster.handler.ready()
+            await eventually(lambda: errors(cluster))
             assert len(errors(cluster)) == 1
             assert "failed to list *v1.EndpointSlice: endpointslices is forbidden" in errors(cluster)[0]
             server.fault(forbidden="")

@@ -10,6 +10,7 @@ What it says follows the recordings of a real API server in tests/data/kube-api.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -114,6 +115,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: tests read answers, not logs."""
+
+    def handle(self) -> None:
+        """All requests of the connection; the client may go at any time."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         """LIST and WATCH."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import dns.message
-from aioquic.asyncio import serve
 from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.asyncio.server import serve
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 
@@ -18,7 +18,8 @@ from support.upstream import Asked, Behaviour, Close, Raw, Send, Step, Wait, goo
 
 class ScriptedDoq:
     """An `async with` context. `seen` are the queries, `raw` the bytes of their streams, `connections` those accepted,
-    `resumed` how many of them took an earlier session up. Connections up to number `dead` neither hear nor speak any more."""
+    `resumed` how many of them took an earlier session up. Connections up to number `dead` hear and say nothing more.
+    """
 
     def __init__(self, behaviour: Behaviour | None = None, *, alpn: str = "doq", idle_timeout: float = 60.0) -> None:
         self.behaviour = behaviour or good()

@@ -154,11 +154,20 @@ class ScriptedUpstream:
     async def start(self) -> None:
         """Listen, on the port used before if there was one."""
         loop = asyncio.get_running_loop()
-        self._server = await asyncio.start_server(self._stream, "127.0.0.1", self.port, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
-        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        udp.bind(("127.0.0.1", self.port))
-        self._transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=udp)
+        while self._transport is None or self._transport.is_closing():
+            self._server = await asyncio.start_server(self._stream, "127.0.0.1", self.port, ssl=self._tls)
+            port = self._server.sockets[0].getsockname()[1]
+            udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                udp.bind(("127.0.0.1", port))
+            except OSError:  # somebody else's UDP port, so take another one for both
+                udp.close()
+                self._server.close()
+                if self.port:
+                    raise
+                continue
+            self._transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=udp)
+            self.port = port
 
     async def stop(self) -> None:
         """Close the port and every connection."""

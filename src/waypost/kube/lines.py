@@ -21,18 +21,15 @@ class LineSplitter:
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that `chunk` completes, without line ends; ApiProtocolError for a line over the limit."""
         first, *rest = chunk.split(b"\n")
-        self._size += len(first)
         self._parts.append(first)
-        if self._size > self._limit:
+        whole = [b"".join(self._parts), *rest[:-1]] if rest else []
+        if rest:
+            self._parts, self._size = [rest[-1]], len(rest[-1])
+        else:
+            self._size += len(first)
+        if self._size > self._limit or any(len(line) > self._limit for line in whole):
             raise ApiProtocolError(f"a watch event of more than {self._limit} bytes")
-        if not rest:
-            return []
-        line, *rest = b"".join(self._parts), *rest
-        self._parts = [rest.pop()]
-        self._size = len(self._parts[0])
-        if self._size > self._limit or any(len(whole) > self._limit for whole in rest):
-            raise ApiProtocolError(f"a watch event of more than {self._limit} bytes")
-        return [line, *rest]
+        return whole
 
     @property
     def unfinished(self) -> bool:
