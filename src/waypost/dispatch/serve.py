@@ -111,13 +111,13 @@ class Server:
             if site.repeatable and datagram and self._same_for_all and memo.came_before(packet):
                 request.repeats = []
             outcome = site.chain.serve(request)
+            if type(outcome) is Reply:
+                answer = self._finish(request, outcome)
+                if outcome.steady and request.repeats is not None and isinstance(answer, bytes):
+                    memo.keep(packet, answer[2:], outcome, request.repeats)
+                return answer
         except Exception as exc:
-            outcome = self._recover(request, exc)
-        if type(outcome) is Reply:
-            answer = self._finish(request, outcome)
-            if outcome.steady and request.repeats is not None and isinstance(answer, bytes):
-                memo.keep(packet, answer[2:], outcome, request.repeats)
-            return answer
+            return self._finish(request, self._recover(request, exc))
         return self._finish_later(request, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
 
     def lookup(self, request: Request, qname: bytes, qtype: int) -> Outcome:
@@ -152,10 +152,9 @@ class Server:
 
     async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> Messages:
         try:
-            reply = await waiting
+            return self._finish(request, await waiting)
         except Exception as exc:
-            reply = self._recover(request, exc)
-        return self._finish(request, reply)
+            return self._finish(request, self._recover(request, exc))
 
     def _refuse(self, request: Request) -> Messages:
         reply = _written_by_server(request.query, consts.REFUSED)

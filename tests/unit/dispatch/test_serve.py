@@ -20,7 +20,7 @@ from waypost.log import Log
 from waypost.metrics.registry import Counter, Registry
 from waypost.wire import consts
 from waypost.wire.names import from_text
-from waypost.wire.record import address
+from waypost.wire.record import Record, address
 from waypost.wire.reply import DROP, Reply, authoritative, failure
 
 CLIENT = ("192.0.2.1", 4000)
@@ -179,6 +179,15 @@ def test_a_fault_of_a_plugin_is_a_server_failure_and_counted(world: World) -> No
     assert world.count("coredns_panics_total") == 3
     lines = world.stream.getvalue().splitlines()
     assert lines == ['[ERROR] Recovered from panic in server: "dns://:53" ZeroDivisionError: oops']
+
+
+@pytest.mark.parametrize(
+    "record", [address(b"\x01a\x00", -1, b"\x0a\x00\x00\x01"), address(b"\x01a\x00", 1, b"x" * 70000)]
+)
+def test_a_reply_that_cannot_be_packed_is_a_fault_too(world: World, record: Record) -> None:
+    world.block(".", Plugin(Reply(0, 0, (record,))))
+    assert world.rcode("a.") == "SERVFAIL"
+    assert world.count("coredns_panics_total") == 1
 
 
 def test_debug_lets_the_fault_through(world: World) -> None:
