@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.chain import FakeProcess, make_directive, make_site, make_wire
 from support.objects import endpoint, endpoint_slice, namespace, service
 from waypost.cluster.index import Index
-from waypost.control.build import load_plugin
+from waypost.control.catalogue import load_plugin
 from waypost.dispatch.handler import ChangeFeed
 from waypost.dispatch.memo import Memo
 from waypost.dispatch.serve import Server

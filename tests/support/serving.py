@@ -9,7 +9,7 @@ import dns.message
 
 from support.chain import FakeProcess, make_wire
 from support.corefiles import DictReader
-from waypost.control.build import build, load_plugin
+from waypost.control.build import build
 from waypost.corefile.parser import parse
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Address, Request
@@ -42,7 +42,7 @@ class Serving:
         self.process = FakeProcess()
         self.last = Last(answer)
         parsed = parse(corefile, "Corefile", env={}, known=ORDER, read=DictReader())
-        plan = build(parsed, "53", self.process.services(), load_plugin)
+        plan = build(parsed, "53", self.process.services())
         for site in plan.sites:
             site.add(self.last)
             site.link()

@@ -36,8 +36,9 @@ def main(words: Sequence[str]) -> int:
         port = port_number(options.port)
     except OSError as exc:
         parser.error(f"--port: {exc}")
-    supervisor = Supervisor(Settings(Source.named(options.corefile), port), Log(sys.stderr), lambda code: None)
+    settings = Settings(Source.named(options.corefile), port)
     try:
+        supervisor = Supervisor(settings, Log(sys.stderr), lambda code: None)
         corefile, digest = supervisor.read()
         for warning in corefile.warnings:
             print(f"warning: {warning}", file=sys.stderr)

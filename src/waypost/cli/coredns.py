@@ -102,8 +102,9 @@ def main(words: Sequence[str]) -> int:
         return print_version([])
     if flags.plugins:
         from waypost.cli.plugins import names
+        from waypost.control.catalogue import installed
 
-        print("\n".join(names()), end="\n\n")
+        print("\n".join(names(installed())), end="\n\n")
         return 0
     return serve(Settings(Source.named(flags.conf), port), Process(flags.pidfile, flags.quiet))
 

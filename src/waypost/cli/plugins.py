@@ -1,17 +1,19 @@
-"""`waypost plugins`: the directives in their fixed order, and which of them this version has."""
+"""`waypost plugins`: the directives in their order, and where each plugin comes from."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from waypost.plugins.order import ORDER
+from waypost.control.catalogue import Catalogue, installed
+from waypost.corefile.errors import CorefileError
 
 
-def names() -> list[str]:
-    """The directives that this version has, sorted, `on` last as CoreDNS prints them."""
-    present = sorted(name for name in ORDER if is_present(name))
+def names(catalogue: Catalogue) -> list[str]:
+    """The directives that can be used, sorted, `on` last as CoreDNS prints them."""
+    present = sorted(name for name in catalogue.order if name in catalogue.added or is_present(name))
     return [f"dns.{name}" for name in present if name != "on"] + [f"dns.{name}" for name in present if name == "on"]
 
 
@@ -22,8 +24,19 @@ def is_present(name: str) -> bool:
 
 def main(words: Sequence[str]) -> int:
     """Print the order."""
-    parser = argparse.ArgumentParser(prog="waypost plugins", description="List the directives in their fixed order.")
+    parser = argparse.ArgumentParser(
+        prog="waypost plugins",
+        description=(
+            "List the directives in the order of setup and of the chain: built in, added by packages, not included."
+        ),
+    )
     parser.parse_args(words)
-    for name in ORDER:
-        print(f"{name:<14}{'' if is_present(name) else 'not included yet'}".rstrip())
+    try:
+        catalogue = installed()
+    except CorefileError as exc:
+        print(exc, file=sys.stderr)
+        return 1
+    for name in catalogue.order:
+        added = name in catalogue.added
+        print(f"{name:<14}{'added' if added else '' if is_present(name) else 'not included yet'}".rstrip())
     return 0

@@ -1,19 +1,14 @@
-"""Corefile -> Instance: every directive's `setup` in the fixed order, chains linked, servers filled. Opens nothing.
-
-This is the one place where plugins are imported, by name, so that a plugin nobody uses costs nothing.
-"""
+"""Corefile -> Plan: every directive's `setup` in the fixed order, chains linked, servers filled. Opens nothing."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import ModuleType
-from typing import Protocol, cast
 
+from waypost.control.catalogue import Catalogue
 from waypost.corefile.errors import CorefileError
-from waypost.corefile.model import Corefile, Directive, ServerBlock, Token
+from waypost.corefile.model import Corefile, ServerBlock, Token
 from waypost.corefile.zones import ZoneAddress, parse_label
 from waypost.dispatch.handler import ChangeFeed
 from waypost.dispatch.memo import Memo
@@ -21,8 +16,8 @@ from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Services, Site
 from waypost.dispatch.timeouts import Timeouts
 from waypost.listeners.sockets import WILDCARDS
-from waypost.plugins.order import ORDER
 
+BUILT_IN = Catalogue()
 _DNS_PORT = "53"
 # Directives that watch and tell, and change no answer.
 _OBSERVERS = frozenset(
@@ -44,14 +39,6 @@ _OBSERVERS = frozenset(
 _SERVED_SCHEMES = ("dns", "tls")
 # Errors of this directive carry no `plugin/NAME: `.
 _BARE = frozenset(("on",))
-
-
-class Plugin(Protocol):
-    """A plugin module."""
-
-    def setup(self, directive: Directive, site: Site) -> None:
-        """Read the directive and put handlers, settings and hooks into the block. Raises CorefileError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +75,7 @@ def build(
     corefile: Corefile,
     port: str,
     services: Services,
-    load: Callable[[str], Plugin | None],
+    catalogue: Catalogue = BUILT_IN,
     listen: Listen | None = None,
 ) -> Plan:
     """Set up every plugin of every block. Raises CorefileError; nothing was started then."""
@@ -103,7 +90,7 @@ def build(
             site.peers = plan.sites
             plan.sites.append(site)
             blocks.append((block, site))
-    _set_up(blocks, load)
+    _set_up(blocks, catalogue)
     for _, site in blocks:
         site.link()
         if listen is not None and not site.bind:
@@ -114,18 +101,6 @@ def build(
     for server in plan.servers.values():
         _follow_changes(server, services)
     return plan
-
-
-def load_plugin(name: str) -> Plugin | None:
-    """The module of a directive, None if this version has none."""
-    path = f"waypost.plugins.{name}"
-    try:
-        module: ModuleType = importlib.import_module(path)
-    except ModuleNotFoundError as exc:
-        if exc.name == path:
-            return None
-        raise
-    return cast(Plugin, module)
 
 
 def _words(block: ServerBlock) -> tuple[tuple[str, ...], ...]:
@@ -144,16 +119,16 @@ def _addresses(label: Token, port: str) -> list[ZoneAddress]:
     return addresses
 
 
-def _set_up(blocks: list[tuple[ServerBlock, Site]], load: Callable[[str], Plugin | None]) -> None:
+def _set_up(blocks: list[tuple[ServerBlock, Site]], catalogue: Catalogue) -> None:
     """Directive by directive in the fixed order, and each of them block by block."""
     directives = [({directive.name: directive for directive in block.directives}, site) for block, site in blocks]
-    for name in ORDER:
+    for name in catalogue.order:
         prefix = "" if name in _BARE else f"plugin/{name}: "
         for by_name, site in directives:
             directive = by_name.get(name)
             if directive is None:
                 continue
-            plugin = load(name)
+            plugin = catalogue.load(name)
             if plugin is None:
                 raise CorefileError.at(directive.tokens[0], f"directive '{name}' is not supported yet")
             site.log = site.services.log.for_plugin(name)

@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
-from waypost.control.build import Listen, build, load_plugin
+from waypost.control.build import Listen, build
+from waypost.control.catalogue import installed
 from waypost.control.files import BUILT_IN_NAME, OsReader, Source, built_in
 from waypost.control.instance import Instance
 from waypost.control.lender import Lease, Pool
@@ -26,7 +27,6 @@ from waypost.corefile.parser import parse
 from waypost.dispatch.site import ConfigurationFacts, Hooks, Services
 from waypost.log import Log
 from waypost.metrics.registry import Registry
-from waypost.plugins.order import ORDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,12 @@ class Supervisor:
     """Holds the running configuration. `exit` is called with a code when a plugin wants the process to end."""
 
     def __init__(self, settings: Settings, log: Log, exit_process: Callable[[int], None]) -> None:
+        """Raises CorefileError if a package adds a plugin that does not fit in."""
         self.settings = settings
         self.log = log
         self.metrics = Registry()
         self.instance: Instance | None = None
+        self.catalogue = installed()
         self._exit = exit_process
         self._pool = Pool()
         self._changing = asyncio.Lock()
@@ -62,7 +64,7 @@ class Supervisor:
 
     def read(self) -> tuple[Corefile, str]:
         """Parse the configuration as it is now; gives it with the SHA-512 of its token tree. Raises CorefileError."""
-        return self._read(ORDER)
+        return self._read(self.catalogue.order)
 
     def fingerprint(self) -> str:
         """The SHA-512 of the configuration's tokens as they are now, whatever directives they name.
@@ -93,7 +95,7 @@ class Supervisor:
             configuration=ConfigurationFacts(digest, () if built_in else corefile.files, time.time()),
         )
         try:
-            plan = build(corefile, self.settings.port, services, load_plugin, self.settings.listen)
+            plan = build(corefile, self.settings.port, services, self.catalogue, self.settings.listen)
         except BaseException:
             lease.forget()
             raise
