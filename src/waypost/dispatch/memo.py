@@ -74,9 +74,10 @@ class Memo:
             self._drop(packet)
         shared = tuple(repeats)
         shared = self._repeats.setdefault(shared, shared)
-        self._kept[packet] = Kept(answer, shared, reply.depends, self.version if reply.authority else -1)
+        depends = tuple(dict.fromkeys(reply.depends))
+        self._kept[packet] = Kept(answer, shared, depends, self.version if reply.authority else -1)
         self._bytes += _weight(packet, answer)
-        for key in reply.depends:
+        for key in depends:
             self._dependents.setdefault(key, []).append(packet)
         while self._bytes > _MAX_BYTES:
             self._drop(next(iter(self._kept)))
@@ -91,17 +92,18 @@ class Memo:
             self._bytes = 0
             return
         for key in keys:
-            for packet in tuple(self._dependents.get(key, ())):
+            for packet in self._dependents.pop(key, ()):
                 self._drop(packet)
 
     def _drop(self, packet: bytes) -> None:
         kept = self._kept.pop(packet)
         self._bytes -= _weight(packet, kept.answer)
         for key in kept.depends:
-            packets = self._dependents[key]
-            packets.remove(packet)
-            if not packets:
-                del self._dependents[key]
+            packets = self._dependents.get(key)
+            if packets is not None:
+                packets.remove(packet)
+                if not packets:
+                    del self._dependents[key]
 
 
 def _weight(packet: bytes, answer: bytes) -> int:
