@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,9 @@ from support.tree import ROOT, code_blocks, pages
 from waypost.control.files import Source
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.log import Log
+
+_KEYS = ROOT / "tests/data/keys"
+_KEY_FILE = re.compile(r"(\bkey file ).*/")
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,10 @@ class Example:
         return {line.split()[0] for line in self.text.splitlines() if line.strip()}
 
     def prepare(self, folder: Path, supervisor: Supervisor | None = None) -> None:
-        """Set it up, starting nothing, as in a pod of a cluster. Raises CorefileError."""
+        """Set it up with keys of ours, starting nothing, as in a pod of a cluster. Raises CorefileError."""
         path = folder / "Corefile"
-        path.write_text(self.text, encoding="utf-8")
+        text = _KEY_FILE.sub(rf"\1{_KEYS}/", self.text)
+        path.write_text(text, encoding="utf-8")
         supervisor = supervisor or make_supervisor(path)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
