@@ -63,9 +63,14 @@ def key_namespace(key: bytes) -> bytes:
     return key[key[0] + 2 :]
 
 
+def is_address(text: str) -> bool:
+    """True for an address where a host name is expected, with or without a dot at its end."""
+    return addr.pack(text.removesuffix(".")) is not None
+
+
 def host_name(text: str) -> bytes:
     """A host name in wire form, lower case; empty for an address or for what is no name."""
-    if not text or addr.pack(text) is not None:
+    if not text or is_address(text):
         return b""
     try:
         return from_text(text.lower())
@@ -146,15 +151,26 @@ def slice_service(item: EndpointSlice, label: str = SERVICE_NAME_LABEL) -> bytes
 
 
 def endpoint_label(endpoint: Endpoint) -> bytes:
-    """The label under which an endpoint is found: hostname, pod name, or its address with dashes (RFC 5952 text)."""
+    """The label under which an endpoint is found: hostname, pod name, or its address with dashes."""
     packed, label, _, _ = endpoint
     if label:
         return label
+    text = dashed(packed)
+    return text + b"0" if text.endswith(b"-") else text
+
+
+def dashed(packed: bytes) -> bytes:
+    """An address with dashes for dots or colons.
+
+    No IPv6 address is written with dots here, as RFC 5952 section 5 has it for some: with dashes in their place it
+    could be read as another one.
+    """
     text = addr.unpack(packed)
     if len(packed) == 4:
         return text.replace(".", "-").encode()
-    dashed = text.replace(":", "-")
-    return (dashed + "0" if dashed.endswith("-") else dashed).encode()
+    if "." in text:
+        text = f"{text[: text.rindex(':')]}:{packed[12] << 8 | packed[13]:x}:{packed[14] << 8 | packed[15]:x}"
+    return text.replace(":", "-").encode()
 
 
 def _label(hostname: str | None, pod: str) -> bytes:

@@ -15,6 +15,7 @@ from waypost.cluster.entries import (
     Ports,
     ServiceEntry,
     Slice,
+    dashed,
     endpoint_label,
 )
 from waypost.cluster.index import Index
@@ -147,7 +148,6 @@ def pod_address(label: bytes) -> bytes | None:
 
 def _is_pod(index: Index, question: Question, packed: bytes) -> bool:
     """A pod with this address in this namespace, asked for by the canonical spelling of the address."""
-    spelled = addr.unpack(packed).replace("." if len(packed) == 4 else ":", "-").encode()
-    if spelled != question.service:
+    if dashed(packed) != question.service:
         return False
     return any(key[key[0] + 2 :] == question.namespace for key in index.pods.get(packed, ()))

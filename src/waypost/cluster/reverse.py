@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from waypost.cluster.entries import HEADLESS, endpoint_label, key_namespace
@@ -22,18 +22,21 @@ def is_reverse(zone: bytes) -> bool:
 def names_of_address(index: Index, policy: Policy, packed: bytes) -> list[bytes]:
     """The names left of the zone that an address has, in wire form without an end.
 
-    A Service's own address has one name, an endpoint's one for each Service it backs. Only `namespaces` hides names
+    A Service's own address has one name, an endpoint's one for each Service it backs: first those with a hostname (or
+    a pod's name), of them first those of headless Services, then in the Services' order. Only `namespaces` hides names
     here, as in CoreDNS.
     """
     key = index.service_of_address(packed)
     if key is not None:
         return [key + _SVC_LABEL] if _visible(policy, key) else []
-    found: dict[bytes, None] = {}
+    ranked: list[tuple[bool, bool, bytes]] = []
     for service in index.endpoints.services_of(packed):
         if _visible(policy, service):
-            for name in _endpoint_names(index, service, packed):
-                found.setdefault(name)
-    return list(found)
+            entry = index.services.get(service)
+            plain = entry is None or entry.kind != HEADLESS
+            ranked += ((not named, plain, name) for named, name in _endpoint_names(index, service, packed))
+    ranked.sort(key=lambda item: item[:2])
+    return list(dict.fromkeys(name for _, _, name in ranked))
 
 
 class NameServer(NamedTuple):
@@ -54,7 +57,7 @@ def name_servers(index: Index, local: Sequence[bytes]) -> list[NameServer]:
             if entry is None:
                 continue
             if entry.kind == HEADLESS:
-                for name in _endpoint_names(index, service, packed):
+                for _, name in _endpoint_names(index, service, packed):
                     found.setdefault(name, {})[packed] = None
             else:
                 found.setdefault(service + _SVC_LABEL, {}).update(dict.fromkeys(entry.addresses))
@@ -63,16 +66,21 @@ def name_servers(index: Index, local: Sequence[bytes]) -> list[NameServer]:
     return [NameServer(prefix, tuple(addresses)) for prefix, addresses in found.items()]
 
 
+def name_server_keys(index: Index, local: Sequence[bytes]) -> tuple[bytes, ...]:
+    """The index keys that `name_servers` depends on: a change of one may change it."""
+    services = (service for packed in local for service in index.endpoints.services_of(packed))
+    return (*local, *dict.fromkeys(services))
+
+
 def _visible(policy: Policy, key: bytes) -> bool:
     return policy.namespaces is None or key_namespace(key) in policy.namespaces
 
 
-def _endpoint_names(index: Index, service: bytes, packed: bytes) -> list[bytes]:
-    out = []
+def _endpoint_names(index: Index, service: bytes, packed: bytes) -> Iterator[tuple[bool, bytes]]:
+    """The names that an address has in a Service, and whether they are more than the address with dashes."""
     for _, endpoints in index.endpoints.by_service.get(service, ()):
         for endpoint in endpoints:
             if endpoint[0] == packed:
                 label = endpoint_label(endpoint)
                 if len(label) <= MAX_LABEL:
-                    out.append(bytes((len(label),)) + label + service + _SVC_LABEL)
-    return list(dict.fromkeys(out))
+                    yield bool(endpoint[1]), bytes((len(label),)) + label + service + _SVC_LABEL

@@ -46,6 +46,10 @@ async def settled(outcome: Outcome) -> Reply:
     return outcome if isinstance(outcome, Reply) else await outcome
 
 
+NOBODY = "no next plugin found"
+"""What the error of a chain's end ends in: no plugin was for the name."""
+
+
 class EndOfChain:
     """Behind the last plugin: nobody answered."""
 
@@ -56,7 +60,7 @@ class EndOfChain:
     def __init__(self, last: str) -> None:
         self.name = ""
         self.next = self
-        self._reply = failure(consts.SERVFAIL, f"plugin/{last}: no next plugin found")
+        self._reply = failure(consts.SERVFAIL, f"plugin/{last}: {NOBODY}")
 
     def serve(self, request: Request) -> Outcome:
         """SERVFAIL, to be written by the server."""

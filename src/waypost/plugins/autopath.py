@@ -12,7 +12,7 @@ from waypost.corefile.args import Cursor
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.quoting import quote
-from waypost.dispatch.handler import AutoPath, Handler, Outcome, settled
+from waypost.dispatch.handler import NOBODY, AutoPath, Handler, Outcome, settled
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
 from waypost.metrics.registry import CounterFamily
@@ -155,7 +155,9 @@ class Walker:
 
 
 def _ends(reply: Reply) -> bool:
-    """False for NXDOMAIN and for refusals without a reason: there the next domain is tried."""
+    """False for NXDOMAIN, names that nobody serves, and refusals without a reason: there the next domain is tried."""
     if reply.written:
         return reply.rcode != consts.NXDOMAIN
-    return bool(reply.error) or reply.rcode not in _SKIPPED
+    if reply.error:  # where nobody is asked the search does not fail
+        return not reply.error.endswith(NOBODY)
+    return reply.rcode not in _SKIPPED

@@ -40,7 +40,7 @@ def test_reverse_names_of_endpoints() -> None:
         endpoint_slice("a/s2", endpoint("10.0.0.1"), of="db"),
         endpoint_slice("a/s3", endpoint("10.0.0.3")),
     )
-    assert names(index, "10.0.0.1") == [b"\x0810-0-0-1\x02db\x01a\x03svc", b"\x01h\x03web\x01a\x03svc"]
+    assert names(index, "10.0.0.1") == [b"\x01h\x03web\x01a\x03svc", b"\x0810-0-0-1\x02db\x01a\x03svc"]
     assert names(index, "10.0.0.2") == []
     assert names(index, "10.0.0.3") == [], "a slice without its Service's label makes no names"
     assert names(index, "10.0.0.1", namespaces=frozenset((b"b",))) == []

@@ -153,6 +153,18 @@ async def test_a_refusal_without_a_reason_is_passed_over(resolv_conf: Path) -> N
     assert (await ask(site, "www.ns.svc.test.")).rcode() == consts.REFUSED
 
 
+@pytest.mark.parametrize("later", [False, True])
+async def test_domains_that_nobody_serves_are_passed_over(resolv_conf: Path, later: bool) -> None:
+    """B90: what is missing in every domain that is served does not exist."""
+    nobody = failure(consts.SERVFAIL, "plugin/names: no next plugin found")
+    behind = Names({"www.svc.test.": nobody, "www.": nobody}, later=later)
+    site, _ = block(f"autopath {resolv_conf}", behind)
+    assert (await ask(site, "www.ns.svc.test.")).rcode() == consts.NXDOMAIN
+    assert behind.asked == ["www.ns.svc.test.", "www.svc.test.", "www.test.", "www."]
+    alone, _ = block(f"autopath {resolv_conf}", Names(dict.fromkeys(behind.asked, nobody), later=later))
+    assert (await ask(alone, "www.ns.svc.test.")).rcode() == consts.SERVFAIL
+
+
 async def test_silence_stays_silence(resolv_conf: Path) -> None:
     site, _ = block(f"autopath {resolv_conf}", Names({"www.ns.svc.test.": DROP}))
     assert site.chain is not None

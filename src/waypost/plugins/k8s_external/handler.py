@@ -10,7 +10,7 @@ from waypost.cluster.answer import MISSING, NODATA, Result
 from waypost.cluster.external import View, answer, reverse, server_addresses, zone_records, zone_serial
 from waypost.cluster.index import Index
 from waypost.cluster.policy import Policy
-from waypost.cluster.reverse import is_reverse
+from waypost.cluster.reverse import is_reverse, name_server_keys
 from waypost.dispatch.handler import Handler, Outcome, settled
 from waypost.dispatch.request import Request
 from waypost.plugins.k8s_external.config import Config
@@ -99,8 +99,11 @@ class External:
         if query.qtype == consts.TYPE_SOA:
             return authoritative(query, (self._soa(view, zone)._replace(owner=query.qname),))
         if query.qtype == consts.TYPE_NS:
-            glue = (address(zone.name_server, view.ttl, packed) for packed in server_addresses(view, self._local))
-            return authoritative(query, (ns(query.qname, view.ttl, zone.name_server),), additional=tuple(glue))
+            glue = tuple(address(zone.name_server, view.ttl, packed) for packed in server_addresses(view, self._local))
+            depends = name_server_keys(view.index, self._local)
+            return authoritative(
+                query, (ns(query.qname, view.ttl, zone.name_server),), additional=glue, depends=depends
+            )
         return self._reply(query, view, zone)
 
     def _at_apex(self, query: Query, view: View, zone: Zone) -> Reply:
@@ -110,7 +113,7 @@ class External:
         size = _ADDRESS_SIZES.get(query.qtype) if query.name == zone.name_server else None
         found = server_addresses(view, self._local)
         records = tuple(address(query.qname, view.ttl, packed) for packed in found if len(packed) == size)
-        return self._reply(query, view, zone, Result(True, records))
+        return self._reply(query, view, zone, Result(True, records, depends=name_server_keys(view.index, self._local)))
 
     def _outcome(self, request: Request, view: View, zone: Zone, result: Result) -> Outcome:
         query = request.query

@@ -6,6 +6,7 @@ kubernetes [ZONES...] {
     labels EXPRESSION       pods MODE                 endpoint_pod_names
     ttl TTL                 noendpoints               fallthrough [ZONES...]
     ignore empty_service    startup_timeout DURATION
+    snapshot PATH           multicluster ZONES...     zonal
     apiserver_qps N         apiserver_burst N         apiserver_max_inflight N
 }
 """

@@ -12,7 +12,7 @@ from waypost.cluster.clients import client_namespace
 from waypost.cluster.entries import CLUSTER_IP
 from waypost.cluster.index import Index
 from waypost.cluster.policy import PODS_VERIFIED, Policy
-from waypost.cluster.reverse import is_reverse, name_servers, names_of_address
+from waypost.cluster.reverse import is_reverse, name_server_keys, name_servers, names_of_address
 from waypost.cluster.transfer import zone_records
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
@@ -293,7 +293,7 @@ class Kubernetes:
         servers = name_servers(self.index, self.local)
         records = tuple(ns(spelled, ttl, server.prefix + spelled) for server in servers)
         glue = tuple(address(server.prefix + spelled, ttl, packed) for server in servers for packed in server.addresses)
-        return self._reply(query, zone, records, glue)
+        return self._reply(query, zone, records, glue, name_server_keys(self.index, self.local))
 
     def _server_addresses(self, request: Request, zone: Zone) -> Outcome | None:
         """`ns.dns.ZONE` has the addresses of every name server."""
@@ -303,7 +303,7 @@ class Kubernetes:
         size = _ADDRESS_SIZES[query.qtype]
         unique = dict.fromkeys(packed for server in name_servers(self.index, self.local) for packed in server.addresses)
         records = tuple(address(query.qname, self.policy.ttl, packed) for packed in unique if len(packed) == size)
-        return self._reply(query, zone, records)
+        return self._reply(query, zone, records, depends=name_server_keys(self.index, self.local))
 
     def _chase(self, request: Request, zone: Zone, result: Result) -> Outcome:
         """Append what the names outside the zone lead to; a failed look-up leaves the CNAME alone."""

@@ -55,6 +55,8 @@ class Followed(Protocol):
     events: int
     errors: int
     stale: int
+    audits: int
+    mended: int
     last_event: float | None
     last_sync: float | None
 
@@ -65,6 +67,8 @@ class _Families(NamedTuple):
     events: CounterFamily
     errors: CounterFamily
     stale: CounterFamily
+    audits: CounterFamily
+    mended: CounterFamily
     event_age: GaugeFamily
     sync_age: GaugeFamily
     objects: GaugeFamily
@@ -83,6 +87,8 @@ class FollowMetrics:
             registry.counter(name("events_total"), "Counter of watch events, bookmarks included.", _WHERE),
             registry.counter(name("watch_errors_total"), "Counter of failed lists and watches.", _WHERE),
             registry.counter(name("stale_watches_total"), "Counter of watches replaced for their silence.", _WHERE),
+            registry.counter(name("audits_total"), "Counter of comparisons of a live watch with a full list.", _WHERE),
+            registry.counter(name("mended_objects_total"), "Counter of objects that a watch had lost.", _WHERE),
             registry.gauge(name("last_event_age_seconds"), "Seconds since the last event of a kind.", _WHERE),
             registry.gauge(name("last_sync_age_seconds"), "Seconds since a kind was last read in full.", _WHERE),
             registry.gauge(name("objects"), "Objects of a kind that are kept.", _WHERE),
@@ -100,6 +106,8 @@ class FollowMetrics:
         families.events.labels(*where).read = lambda: followed.events
         families.errors.labels(*where).read = lambda: followed.errors
         families.stale.labels(*where).read = lambda: followed.stale
+        families.audits.labels(*where).read = lambda: followed.audits
+        families.mended.labels(*where).read = lambda: followed.mended
         families.event_age.labels(*where).read = lambda: self._age(followed.last_event)
         families.sync_age.labels(*where).read = lambda: self._age(followed.last_sync)
         families.objects.labels(*where).read = objects

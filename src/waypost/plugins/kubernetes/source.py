@@ -28,6 +28,7 @@ from waypost.metrics.registry import Registry
 from waypost.plugins.kubernetes.config import SourceConfig
 from waypost.plugins.kubernetes.latency import LatencySink
 from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
+from waypost.plugins.kubernetes.numeric_names import NumericNames
 from waypost.plugins.kubernetes.snapshot import Snapshot
 
 _POLL = 0.01
@@ -166,6 +167,7 @@ class ClusterSource:
     def _sinks(self) -> dict[str, CountedSink]:
         """Where the objects of each kind go."""
         sinks: dict[str, CountedSink] = {kind: self.index.sinks[kind] for kind in self._kinds}
+        sinks["Service"] = NumericNames(self.index, self._log)
         if "EndpointSlice" in sinks:
             sinks["EndpointSlice"] = LatencySink(self.index, self._registry, self._log)
         if self._config.imports:
