@@ -19,11 +19,12 @@ def version_lines() -> list[str]:
 
 
 def banner(supervisor: Supervisor) -> Iterator[str]:
-    """The lines of a start: `SCHEME://ZONE:PORT[ on IP]`, without a scheme for plain DNS."""
+    """The lines of a start: `SCHEME://ZONE:PORT[ on IP]`, without a scheme for plain DNS, once for each socket."""
     instance = supervisor.instance
     servers = instance.plan.servers if instance is not None else {}
+    sockets = instance.plan.sockets if instance is not None else {}
     for endpoint, server in servers.items():
-        for zone in sorted(map(names.to_text, server.zones.zones())):
+        for zone in sorted(map(names.to_text, server.zones.zones())) * sockets[endpoint]:
             if not is_preferred_syntax(zone):
                 yield f'Warning: Domain "{zone}" does not follow RFC1035 preferred syntax'
             scheme = "" if endpoint.scheme == "dns" else f"{endpoint.scheme}://"

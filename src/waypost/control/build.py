@@ -69,6 +69,8 @@ class Plan:
     sites: list[Site] = field(default_factory=list)
     servers: dict[Endpoint, Server] = field(default_factory=dict)
     timeouts: dict[Endpoint, Timeouts] = field(default_factory=dict)
+    sockets: dict[Endpoint, int] = field(default_factory=dict)
+    """How many sockets an address has (of each family and transport)."""
 
 
 def build(
@@ -148,6 +150,7 @@ def _place(plan: Plan, site: Site, services: Services) -> None:
             if server is None:
                 server = Server(address.scheme, host, address.port, services.log, services.metrics)
                 plan.servers[endpoint] = server
+                plan.sockets[endpoint] = site.sockets
             plain = not site.filters
             if (endpoint, zone) in seen or (plain and _has_plain(server, zone)):
                 where = f" on {host}" if host else ""

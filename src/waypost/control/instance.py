@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import product
 
 from waypost.control.build import Endpoint, Plan
 from waypost.control.lender import Lease
@@ -79,29 +80,29 @@ class Instance:
             await asyncio.wait(pending, timeout=_DRAIN_SECONDS)
 
     def _open_sockets(self) -> None:
-        for endpoint in self.plan.servers:
-            for family, host in families(endpoint.host):
+        for endpoint, number in self.plan.sockets.items():
+            for (family, host), n in product(families(endpoint.host), range(number)):
                 if endpoint.scheme == "dns":
-                    self._udp.append((self._udp_listener(endpoint, family, host), endpoint))
-                self._tcp.append((self._tcp_listener(endpoint, family, host), endpoint))
+                    self._udp.append((self._udp_listener(endpoint, family, host, n), endpoint))
+                self._tcp.append((self._tcp_listener(endpoint, family, host, n), endpoint))
 
-    def _udp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str) -> UdpListener:
+    def _udp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str, n: int) -> UdpListener:
         def make() -> UdpListener:
             try:
                 return UdpListener(open_socket(family, socket.SOCK_DGRAM, host, endpoint.port), self._metrics)
             except ListenError as exc:
                 raise CorefileError.unlocated(f"ListenPacket: {exc}") from exc
 
-        return self._sockets.lend(("udp", host, endpoint.port), make)
+        return self._sockets.lend(("udp", host, endpoint.port, n), make)
 
-    def _tcp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str) -> TcpListener:
+    def _tcp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str, n: int) -> TcpListener:
         def make() -> TcpListener:
             try:
                 return TcpListener(open_socket(family, socket.SOCK_STREAM, host, endpoint.port), self._metrics)
             except ListenError as exc:
                 raise CorefileError.unlocated(f"Listen: {exc}") from exc
 
-        return self._sockets.lend(("tcp", host, endpoint.port), make)
+        return self._sockets.lend(("tcp", host, endpoint.port, n), make)
 
 
 async def run_hooks(hooks: Sequence[Hook], seconds: float | None = None) -> None:

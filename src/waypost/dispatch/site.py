@@ -89,6 +89,10 @@ class Site:
     debug: bool = False
     stacktrace: bool = False
     timeouts: Timeouts | None = None
+    sockets: int = 1
+    """How many sockets each listen address has; the first block there decides."""
+    max_udp_size: int = 65535
+    """The largest datagram in bytes that a client may ask for by EDNS; a listener takes the smallest of its blocks."""
     view: str = ""
     filters: list[Callable[[Request], bool]] = field(default_factory=list)
     collect: Callable[[Request], None] | None = None
