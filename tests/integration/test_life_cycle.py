@@ -152,6 +152,7 @@ class TestStartFailures:
 
     @pytest.mark.parametrize("size", [8, 12, 41, 66])
     def test_a_truncated_file_ends_quickly_with_its_place(self, tmp_path: Path, port: int, size: int) -> None:
+        """B125"""
         text = "(sn) {\n  log\n}\n.:1053 {\n  import sn\n  erratic {\n    delay 1 1ms\n  }\n"
         (tmp_path / "Corefile").write_text(text[:size])
         done = run("-conf", "Corefile", cwd=tmp_path)

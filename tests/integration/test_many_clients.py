@@ -35,6 +35,7 @@ def connections() -> Iterator[int]:
 
 
 def test_idle_connections(tmp_path: Path, port: int, connections: int) -> None:
+    """S01: clients that open and stall exhausted the server."""
     timeouts = "timeouts {\n        idle 60s\n        read 60s\n    }"
     text = f".:{port} {{\n    bind 127.0.0.1\n    {timeouts}\n    whoami\n}}\n"
     with serving(tmp_path, text, port) as process, contextlib.ExitStack() as stack:
@@ -52,7 +53,7 @@ def test_idle_connections(tmp_path: Path, port: int, connections: int) -> None:
 
 
 def test_more_connections_than_descriptors(tmp_path: Path, port: int) -> None:
-    """The oldest idle ones make room, so that the process keeps descriptors for itself."""
+    """S01: the oldest idle ones make room, so that the process keeps descriptors for itself."""
     most = 256
     text = f".:{port} {{\n    bind 127.0.0.1\n    whoami\n}}\n"
     (tmp_path / "Corefile").write_text(text)
@@ -67,6 +68,7 @@ def test_more_connections_than_descriptors(tmp_path: Path, port: int) -> None:
 
 
 def test_a_flood_of_queries_that_wait(tmp_path: Path, port: int) -> None:
+    """B172"""
     text = f"slow:{port} {{\n    erratic {{\n        delay 1 1s\n    }}\n}}\n.:{port} {{\n    whoami\n}}\n"
     with (
         serving(tmp_path, text, port) as process,

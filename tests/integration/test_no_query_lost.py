@@ -158,6 +158,7 @@ def test_a_connection_lives_through_a_reload(tmp_path: Path, port: int) -> None:
 
 
 def test_lameduck_delays_the_stop_and_not_a_reload(tmp_path: Path, port: int) -> None:
+    """B128: each reload waited as long as the lameduck."""
     health = free_port()
     lines = f"health 127.0.0.1:{health} {{\n        lameduck 30s\n    }}\n    "
     text = FAST.format(port=port).replace("erratic", lines + "erratic")
@@ -175,7 +176,7 @@ def test_lameduck_delays_the_stop_and_not_a_reload(tmp_path: Path, port: int) ->
 
 
 def test_stop_in_the_middle_of_a_reload(tmp_path: Path) -> None:
-    """Ten processes, each told to stop 0 to 500 ms after its configuration changed."""
+    """B121: it hung. Ten processes, each told to stop 0 to 500 ms after its configuration changed."""
     rounds = 10
     with contextlib.ExitStack() as stack:
         processes = []
@@ -195,6 +196,7 @@ def test_stop_in_the_middle_of_a_reload(tmp_path: Path) -> None:
 
 
 def test_stop_while_a_new_configuration_waits_for_its_start(tmp_path: Path, port: int) -> None:
+    """B121"""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent_api,
         serving(tmp_path, FAST.format(port=port), port) as process,

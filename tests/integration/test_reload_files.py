@@ -44,6 +44,7 @@ class TestBySignal:
             assert process.lines[-3:] == ["[INFO] SIGUSR1: Reloading", "[INFO] Reloading", "[INFO] Reloading complete"]
 
     def test_a_failed_one_changes_nothing_but_the_count(self, tmp_path: Path, port: int) -> None:
+        """B120: a failed reload ended the metrics endpoint, and was not counted."""
         metrics = free_port()
         text = block("a.org", port).replace("erratic", f"prometheus 127.0.0.1:{metrics}\n    erratic")
         with serving(tmp_path, text, port) as process:
@@ -122,7 +123,7 @@ class ConfigMap:
 
 
 def test_by_change_of_files(tmp_path: Path, port: int) -> None:
-    """One process over many changes, because a look at the files comes only every two seconds."""
+    """B127, B120, B122: one process over many changes, because a look at the files comes only every two seconds."""
     metrics = free_port()
     custom = ConfigMap(tmp_path / "custom")
     custom.write({"b.server": block("b.org", port)})

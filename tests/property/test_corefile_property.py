@@ -74,6 +74,7 @@ def examine(text: str) -> Corefile | CorefileError:
 
 @given(st.text())
 def test_any_text(text: str) -> None:
+    """S22"""
     examine(text)
 
 
@@ -93,6 +94,7 @@ def test_the_valid_file_is_valid() -> None:
 
 
 def test_every_truncation_is_valid_or_names_a_line() -> None:
+    """B125: a brace without end was an endless loop."""
     errors = 0
     for size in range(len(VALID)):
         outcome = examine(VALID[:size])
@@ -133,6 +135,7 @@ def laid_out(draw: st.DrawFn) -> str:
 
 @given(laid_out())
 def test_layout_changes_nothing(text: str) -> None:
+    """B167: an empty line, CRLF, a byte order mark, a tab or a missing end of line made a file be refused."""
     assert meaning(text) == meaning(VALID)
 
 

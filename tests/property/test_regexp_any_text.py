@@ -25,3 +25,17 @@ def test_compiles_or_is_refused(text: str) -> None:
         except ValueError as error:
             refusal = error
     assert refusal is None or str(refusal).startswith("error parsing regexp: ")
+
+
+PLAIN = st.lists(
+    st.sampled_from(
+        ["a", "b", "ab", "[ab]", "[^a]", ".", r"\w", "a|b", "(a)", "(b|)", "a*", "b+?", "(?i)A", "$", "^", r"\b"]
+    ),
+    max_size=6,
+).map("".join)
+
+
+@given(PLAIN, st.text("abAB. \n", max_size=12))
+def test_both_matchers_find_the_same(text: str, subject: str) -> None:
+    plain, linear = compile_regexp(text).search(subject), compile_regexp(f"(?:z){{0}}{text}").search(subject)
+    assert (plain and (plain[0], plain.groups())) == (linear and (linear[0], linear.groups()))

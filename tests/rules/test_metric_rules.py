@@ -21,6 +21,7 @@ STARTED = {
     "coredns_plugin_enabled",
     "waypost_dropped_packets_total",
     "waypost_kubernetes_snapshot_age_seconds",
+    "waypost_udp_receive_drops_total",
 }
 IN_SOURCE = re.compile(r'"((?:coredns|waypost)_[a-z0-9_]+)"')
 

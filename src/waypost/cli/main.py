@@ -14,6 +14,8 @@ COMMANDS = {
     "check": "read a Corefile, set up every plugin, start nothing",
     "cache": "list or flush what the caches of a running server hold",
     "config": "show which configuration a running server serves",
+    "resolvconf": "print the resolv.conf that the kubelet writes for a pod",
+    "cascade": "show the queries that a resolver sends for a name",
     "plugins": "list the directives in their fixed order",
     "version": "print the version",
 }
@@ -48,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def usage() -> str:
     """The list of commands."""
-    return _USAGE.format(commands="\n".join(f"  {name:<9}{text}" for name, text in COMMANDS.items()))
+    return _USAGE.format(commands="\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items()))
 
 
 if __name__ == "__main__":

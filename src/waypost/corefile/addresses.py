@@ -42,9 +42,9 @@ def address_error(text: str, reason: str) -> ValueError:
 def bracketed_hint(text: str) -> str:
     """How to write `text` if it is an IPv6 address with or without a port; Go leaves its users to guess."""
     host, _, port = text.rpartition(":")
-    if port.isascii() and port.isdigit() and is_ip(host):
+    if port.isascii() and port.isdigit() and is_ip(host.partition("%")[0]):
         return f" (an IPv6 address needs brackets: [{host}]:{port})"
-    return f" (an IPv6 address needs brackets and a port: [{text}]:PORT)" if is_ip(text) else ""
+    return f" (an IPv6 address needs brackets and a port: [{text}]:PORT)" if is_ip(text.partition("%")[0]) else ""
 
 
 def join_host_port(host: str, port: str | int) -> str:

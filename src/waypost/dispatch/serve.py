@@ -53,6 +53,7 @@ class Server:
         "host",
         "label",
         "log",
+        "max_udp_size",
         "memos",
         "pending",
         "port",
@@ -68,6 +69,7 @@ class Server:
         self.zones = ZoneMap()
         self.memos = (Memo(), Memo())
         self.pending: set[asyncio.Task[None]] = set()
+        self.max_udp_size = 65535
         self.debug = False
         self.stacktrace = False
         self._any_class = False
@@ -80,6 +82,7 @@ class Server:
         self.zones.add(zone, site)
         self.debug = self.debug or site.debug
         self.stacktrace = site.stacktrace
+        self.max_udp_size = min(self.max_udp_size, site.max_udp_size)
         self._any_class = self._any_class or any(name in site.handlers for name in _OPEN_CLASSES)
         # Which block answers must not depend on the client either.
         self._same_for_all = self._same_for_all and not site.filters and site.collect is None
@@ -101,8 +104,12 @@ class Server:
         request = Request(query, client, self, datagram, received, local)
         if query.qclass != consts.CLASS_IN and not self._any_class:
             return self._refuse(request)
-        if query.opt is not None and query.opt.version:
-            return bad_version(query)
+        opt = query.opt
+        if opt is not None:
+            if opt.version:
+                return bad_version(query)
+            if opt.udp_size > self.max_udp_size:
+                query.opt = opt._replace(udp_size=self.max_udp_size)
         try:
             site = self.zones.match(request)
             if site is None or site.chain is None:

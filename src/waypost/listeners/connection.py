@@ -115,7 +115,10 @@ class TcpConnection(asyncio.Protocol):
             start += 2 + length
         if start:
             del buffer[:start]
-            self._since = asyncio.get_running_loop().time()
+            if self._queries:
+                self._since = asyncio.get_running_loop().time()
+            else:  # from now on another time holds, and it may be the shorter one
+                self._rest(self._owner.timeouts.idle)
             self._answer()
 
     def eof_received(self) -> bool:
@@ -124,8 +127,11 @@ class TcpConnection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """The client does not read: answer no more for now."""
+        """The client does not read: answer no more for now, and look soon whether it has begun to."""
         self._writable = False
+        if self._transport is not None:
+            self._unsent = self._transport.get_write_buffer_size()
+            self._rest(self._owner.timeouts.write)
 
     def resume_writing(self) -> None:
         """The client reads again."""

@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import socket
+import struct
 from contextlib import suppress
 
 from waypost.corefile.addresses import join_host_port
@@ -13,6 +14,9 @@ from waypost.corefile.addresses import join_host_port
 # Bursts wait here while the loop is busy; the kernel caps it at net.core.rmem_max.
 _RECEIVE_BUFFER = 4 * 1024 * 1024
 BACKLOG = 1024
+# Linux: nine numbers about a socket's memory; the last counts datagrams that its receive buffer had no room for.
+_SO_MEMINFO = 55
+_MEMINFO = struct.Struct("=32xI")
 _MAX_CONNECTIONS = 20_000
 WILDCARDS = ("", "0.0.0.0", "::")
 _REASONS = {
@@ -57,6 +61,14 @@ def open_socket(family: socket.AddressFamily, kind: socket.SocketKind, host: str
         sock.close()
         raise ListenError(_listen_text(stream, host, port, exc)) from exc
     return sock
+
+
+def receive_drops(sock: socket.socket) -> int:
+    """How many datagrams the kernel threw away before we read them, modulo 2**32; 0 if it does not tell."""
+    try:
+        return int(_MEMINFO.unpack(sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size))[0])
+    except (OSError, struct.error):
+        return 0
 
 
 def connection_limit() -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from waypost.dispatch.request import Address
 from waypost.dispatch.serve import Messages, Server
-from waypost.listeners.sockets import WILDCARDS
+from waypost.listeners.sockets import WILDCARDS, receive_drops
 from waypost.metrics.registry import Counter, Registry
 
 _DRAIN = 32
@@ -34,7 +34,7 @@ _Control = list[tuple[int, int, bytes]]
 class UdpListener:
     """One bound UDP socket. `server` may be swapped at any time between two packets."""
 
-    __slots__ = ("_drops", "_loop", "_read", "_waiting", "server", "sock")
+    __slots__ = ("_drops", "_loop", "_lost", "_metrics", "_missed", "_read", "_waiting", "server", "sock")
 
     def __init__(self, sock: socket.socket, metrics: Registry) -> None:
         self.sock = sock
@@ -46,6 +46,14 @@ class UdpListener:
             "Counter of packets that were dropped, by reason.",
             ("reason",),
         )
+        self._missed = metrics.counter(
+            "waypost_udp_receive_drops_total",
+            "Counter of datagrams that the kernel dropped because the receive buffer was full, by server.",
+            ("server",),
+        )
+        self._lost = 0
+        self._metrics = metrics
+        metrics.before_scrape.append(self._count_missed)
         if _is_bound(sock):
             self._read = self._drain_bound
         else:
@@ -68,6 +76,8 @@ class UdpListener:
                     break
             if self._waiting:
                 await asyncio.wait(self._waiting, timeout=_DRAIN_SECONDS)
+        self._count_missed()
+        self._metrics.before_scrape.remove(self._count_missed)
         self.sock.close()
 
     def _drain_bound(self) -> bool:
@@ -153,6 +163,13 @@ class UdpListener:
                 self.sock.sendmsg((answer,), control, 0, client)
         except OSError:
             self._drop("socket").inc()
+
+    def _count_missed(self) -> None:
+        """Ask the kernel; done before each scrape."""
+        if self.server is not None:
+            lost = receive_drops(self.sock)
+            self._missed.labels(self.server.label).inc(lost - self._lost & 0xFFFFFFFF)
+            self._lost = lost
 
     def _drop(self, reason: str) -> Counter:
         return self._drops.labels(reason)

@@ -9,7 +9,6 @@ errors [stdout] {
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +20,7 @@ from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
 from waypost.log import Log
-from waypost.toolkit.regexp import compile_regexp
+from waypost.toolkit.regexp import Regexp, compile_regexp
 from waypost.toolkit.replacer import printable
 from waypost.wire import consts, names
 from waypost.wire.reply import Reply
@@ -40,7 +39,7 @@ class Consolidation:
     """Errors that `pattern` finds are counted for `seconds` and then reported in one line of this level."""
 
     seconds: float
-    pattern: re.Pattern[str]
+    pattern: Regexp
     source: str
     level: str = "error"
     show_first: bool = False

@@ -1,10 +1,11 @@
-"""loop: find out at start whether queries come back to this server.
+"""loop: find out at start, and time and again after it, whether queries come back to this server.
 
     loop {
         degrade
     }
 
 A question for a name that nobody can guess is sent to the block's own address. It must not come by again and again.
+At start a loop ends the process; later it only ends what would go round.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from waypost.corefile.args import Cursor
@@ -31,10 +33,15 @@ _HARMLESS: Final = 2
 _PROBING: Final = 30.0
 _PAUSE: Final = 1.0
 _PATIENCE: Final = 2.0
+# About every 30 s, but not in step with others: of two servers in one loop, the first to look again finds it cut.
+_INTERVAL: Final = 27.0
+_JITTER: Final = 6.0
 _GUESSES: Final = 1 << 62
 _LABELS_SIZE: Final = 2 * (1 + len(str(_GUESSES)))
 _HELP: Final = "https://coredns.io/plugins/loop#troubleshooting"
 _WILDCARDS: Final = {"": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}
+# Without a text: the log says it once, and not for each query.
+_CUT: Final = failure(consts.SERVFAIL)
 
 Exchange = Callable[[bytes, str, int], Awaitable[None]]
 """Send a query to host and port over UDP; returns with the reply, raises OSError or TimeoutError without one."""
@@ -42,7 +49,7 @@ Exchange = Callable[[bytes, str, int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Whether a loop is only reported, where by default it ends the process."""
+    """Whether a loop at start is treated like a later one, where by default it ends the process."""
 
     degrade: bool = False
 
@@ -75,9 +82,21 @@ def parse(directive: Directive) -> Config:
     return config
 
 
+@dataclass(slots=True)
+class Finding:
+    """What a reload must not forget: that the process has started without a loop, and that there is one now."""
+
+    started: bool = False
+    looping: bool = False
+
+
 def setup(directive: Directive, site: Site) -> None:
     """Add the handler; it probes once the configuration serves."""
-    loop = Loop(parse(directive), site, exchange)
+    config = parse(directive)
+    # Blocks of one address differ by their views.
+    number = sum(peer.addresses == site.addresses for peer in takewhile(lambda peer: peer is not site, site.peers))
+    finding = site.services.lender.lend(("loop", site.addresses, tuple(site.bind), number), Finding)
+    loop = Loop(config, site, exchange, finding)
     site.add(loop)
     site.hooks.active.append(loop.start)
     site.hooks.stop.append(loop.stop)
@@ -87,56 +106,74 @@ class Loop:
     """Counts only questions for its own name, and only while it waits for the answer to it.
 
     The name is new for each try, so neither late copies of an old probe nor any guess counts (RFC 5452 section 4.3
-    on guessing).
+    on guessing). While there is a loop, only probes are handed on: whatever else gets here would go round.
     """
 
     name = "loop"
     next: Handler
 
-    def __init__(self, config: Config, site: Site, exchange: Exchange) -> None:
+    def __init__(self, config: Config, site: Site, exchange: Exchange, finding: Finding) -> None:
         self._degrade = config.degrade
         self._target = _target(site)
         self._log = site.log
         self._exit = site.services.exit
         self._exchange = exchange
+        self._finding = finding
         text = "Whether the loop plugin has seen its own probe come back, by zone."
         self._detected = site.metrics.gauge("waypost_loop_detected", text, ("zone",)).labels(
             names.to_text(site.zones[0])
         )
-        self._detected.set(0)
+        self._detected.set(int(finding.looping))
         self._probe = b""
         self._seen = 0
+        self._came_back = False
         self._task: asyncio.Task[None] | None = None
 
     def serve(self, request: Request) -> Outcome:
-        """Pass everything on, but the probe that has come round too often."""
+        """Pass everything on, but the probe that has come round too often, and while there is a loop all else."""
         query = request.query
-        if query.qtype != consts.TYPE_HINFO or query.name != self._probe or not self._probe:
-            return self.next.serve(request)
-        self._seen += 1
-        if self._seen <= _HARMLESS:
-            return self.next.serve(request)
-        self._report(request)
-        return failure(consts.SERVFAIL, "loop detected")
+        if query.name == self._probe and query.qtype == consts.TYPE_HINFO:
+            self._seen += 1
+            if self._seen > _HARMLESS:
+                self._find(request)
+                return _CUT
+        elif self._finding.looping:
+            request.note("loop: queries come back to this server, nothing is forwarded")
+            return _CUT
+        return self.next.serve(request)
 
-    def _report(self, request: Request) -> None:
+    def _find(self, request: Request) -> None:
+        """The probe came back: say so, unless it is known."""
         probe, self._probe = names.to_text(self._probe), b""
+        self._came_back = True
+        if self._finding.looping:
+            return
+        self._finding.looping = True
+        self._detected.set(1)
         host, port = request.client[0], request.client[1]
         client = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        zone = names.to_text(self._target.zone) if self._target is not None else "."
         to = self._target.text if self._target is not None else ""
-        text = f'Loop ({client} -> {to}) detected for zone "{zone}", see {_HELP}. Query: "HINFO {probe}"'
-        self._detected.set(1)
-        if self._degrade:
-            self._log.error(text)
+        text = f'Loop ({client} -> {to}) detected for zone "{self._zone}", see {_HELP}. Query: "HINFO {probe}"'
+        if self._degrade or self._finding.started:
+            self._log.error(f"{text}. Queries to be forwarded are answered SERVFAIL until it is gone")
             return
         self._log.fatal(text)
         self._exit(1)
 
+    def _lose(self) -> None:
+        """There is no loop any more."""
+        self._finding.looping = False
+        self._detected.set(0)
+        self._log.info(f'Loop for zone "{self._zone}" is gone, queries are forwarded again')
+
+    @property
+    def _zone(self) -> str:
+        return names.to_text(self._target.zone) if self._target is not None else "."
+
     def start(self) -> None:
         """Begin to probe, beside the event loop's other work."""
         if self._target is not None:
-            self._task = asyncio.get_running_loop().create_task(self.probe(self._target))
+            self._task = asyncio.get_running_loop().create_task(self._watch(self._target))
 
     async def stop(self) -> None:
         """End probing."""
@@ -146,8 +183,22 @@ class Loop:
                 await self._task
             self._task = None
 
+    async def _watch(self, target: Target) -> None:
+        """Probe now, and about every 30 s from then on."""
+        await self.probe(target)
+        self._finding.started = True
+        while True:
+            await asyncio.sleep(_INTERVAL + _JITTER * secrets.randbelow(1000) / 1000)
+            await self.probe(target)
+
     async def probe(self, target: Target) -> None:
-        """Ask until there is any reply, at most for 30 s."""
+        """Ask until there is any reply, at most for 30 s. If no probe has come back by then, there is no loop."""
+        self._came_back = False
+        await self._ask(target)
+        if self._finding.looping and not self._came_back:
+            self._lose()
+
+    async def _ask(self, target: Target) -> None:
         deadline = asyncio.get_running_loop().time() + _PROBING
         tries = 0
         try:
@@ -159,7 +210,7 @@ class Loop:
                     return
                 except OSError:  # a TimeoutError is one too
                     tries += 1
-                if asyncio.get_running_loop().time() >= deadline:
+                if self._came_back or asyncio.get_running_loop().time() >= deadline:
                     return
                 self._probe = b""
                 await asyncio.sleep(_PAUSE)

@@ -4,17 +4,21 @@ Corefiles are full of them, and the two languages share most of their syntax but
 end of the text, `\w` is ASCII, `(?i)` may stand anywhere, `{,3}` is plain text, and `(?=x)` and `\1` do not exist.
 A pattern is read token by token and written anew, so that it means what it means in Go or is refused as Go refuses it.
 
-Unlike RE2, `re` backtracks: nested repeats such as `(a+)+$` can take very long on a text made for it.
+Unlike RE2, `re` backtracks: on a name made for it `(a+)+$` takes for ever, and the server stands still. So a pattern
+with more than a little to try is left to RE2 itself, whose time grows with the text's length alone. On plain patterns
+`re` is many times faster.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn, Protocol
 
 from waypost.toolkit import charclass
 
 _MAX_REPEAT: Final = 1000
+# What `re` may have to choose: at so many places, each time among as many ways as the text is long.
+_MAX_CHOICES: Final = 2
 # Far below Python's own recursion limit, which its `re` compiler would run into.
 _MAX_DEPTH: Final = 100
 
@@ -30,12 +34,62 @@ _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": 
 _ANCHORS: Final = {r"\A": r"\A", r"\z": r"\Z", r"\b": r"(?a:\b)", r"\B": r"(?a:\B)"}
 
 
-def compile_regexp(text: str) -> re.Pattern[str]:
+class Match(Protocol):
+    """A match; group 0 is the whole of it. A group that took no part is None."""
+
+    def __getitem__(self, group: int | str, /) -> str | None:
+        """The text of a group."""
+        ...
+
+    def groups(self) -> tuple[str | None, ...]:
+        """The texts of all groups but 0."""
+        ...
+
+    def groupdict(self) -> dict[str, str | None]:
+        """The texts of the groups with names."""
+        ...
+
+
+class Regexp(Protocol):
+    """A compiled pattern. `groups` counts its groups."""
+
+    @property
+    def pattern(self) -> str:
+        """What was compiled; not always as it was written."""
+        ...
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        ...
+
+    def search(self, text: str, /) -> Match | None:
+        """The leftmost match in the text."""
+        ...
+
+
+def compile_regexp(text: str) -> Regexp:
     """Compile a Go regular expression; use `search` for Go's MatchString.
 
     Raises ValueError with Go's text: ``error parsing regexp: missing closing ]: `[a` ``.
     """
-    return re.compile(_Translator(text).translate())
+    translator = _Translator(text)
+    translated = translator.translate()
+    return _linear(text) if translator.backtracks else re.compile(translated)
+
+
+def _linear(text: str) -> Regexp:
+    """RE2 itself: loaded for those who need it."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled: Regexp = re2.compile(text, options)
+    except (re2.error, UnicodeEncodeError) as exc:
+        reason = exc.args[0].decode() if isinstance(exc, re2.error) else "invalid UTF-8"
+        raise ValueError(f"error parsing regexp: {reason}") from exc
+    return compiled
 
 
 class _Flags(NamedTuple):
@@ -60,9 +114,12 @@ def _fail(what: str, where: str) -> NoReturn:
 
 
 class _Translator:
-    """One pass over a pattern. `atom` is the place in `out` of what a repetition would apply to."""
+    """One pass over a pattern. `atom` is the place in `out` of what a repetition would apply to.
 
-    __slots__ = ("at", "atom", "flags", "groups", "names", "out", "repeat_start", "text")
+    `choices` counts the repetitions that may take more or less.
+    """
+
+    __slots__ = ("at", "atom", "choices", "flags", "groups", "names", "out", "repeat_start", "repeats_group", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -73,6 +130,14 @@ class _Translator:
         self.out: list[str] = []
         self.atom: int | None = None
         self.repeat_start: int | None = None
+        self.choices = 0
+        self.repeats_group = False
+
+    @property
+    def backtracks(self) -> bool:
+        """True if `re` could take long: for a repeated group, or many choices, of which where to begin is one."""
+        anchored = self.text.startswith("^") and "|" not in self.text
+        return self.repeats_group or self.choices + (not anchored) > _MAX_CHOICES
 
     def translate(self) -> str:
         simple = {"(": self.open, ")": self.close, "|": self.alternate, "[": self.char_class, "\\": self.escape}
@@ -176,8 +241,11 @@ class _Translator:
             low, high = int(found[1][:5]), int((found[3] or found[1])[:5])
             if high > _MAX_REPEAT or low > high:
                 _fail("invalid repeat count", text[start : self.at])
+        self.choices += not found or found[2] is not None
         if self.atom == len(self.out) - 1:  # `re` repeats no bare anchor
             self.out[self.atom] = f"(?:{self.out[self.atom]})"
+        else:
+            self.repeats_group = True
         self.out.append(operator + ("?" if lazy != self.flags.U else ""))
         self.repeat_start = start
 

@@ -186,6 +186,7 @@ FILE_CYCLE = "maximum file import depth (10000) exceeded"
     ],
 )
 def test_cycles_end_at_once(text: str, files: dict[str, str], expected: str) -> None:
+    """B125: a file that imports itself was read for ever."""
     assert error(text, {f"/work/{name}": content for name, content in files.items()}) == expected
 
 
@@ -204,20 +205,24 @@ def doubling(levels: int, innermost: str) -> str:
 
 @pytest.mark.parametrize("innermost", ["log", ""])
 def test_multiplying_snippets_end(innermost: str) -> None:
+    """S22"""
     assert error(doubling(60, innermost)).endswith(SNIPPET_CYCLE)
 
 
 def test_multiplying_tokens_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S22"""
     text = f"(s) {{\n log {'x ' * 5000}\n}}\n. {{\n" + "import s\n" * 500 + "}"
     assert error(text).endswith(f"too many tokens, at most {limits.MAX_TOKENS} are allowed")
 
 
 def test_multiplying_text_ends() -> None:
+    """S22"""
     text = f"(s) {{\n log {'x' * 100_000}\n}}\n. {{\n" + "import s\n" * 500 + "}"
     assert error(text).endswith(f"too much text, at most {limits.MAX_CHARACTERS} characters are allowed")
 
 
 def test_depth_and_number_of_imports_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S22"""
     chain = {f"/work/f{n}": f"import f{n + 1}" for n in range(9)} | {"/work/f9": "a {\n}"}
     assert labels(parse_corefile("import f0", chain).blocks[0]) == ["a"]
     monkeypatch.setattr(imports, "MAX_IMPORT_DEPTH", 9)

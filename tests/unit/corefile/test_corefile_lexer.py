@@ -92,10 +92,12 @@ def test_a_word_continues_the_line_on_which_a_quoted_one_ends() -> None:
 
 
 def test_long_quotes_take_linear_work() -> None:
+    """S22"""
     assert len(texts('"' + r"\"" * 300_000)[0]) == 300_000
 
 
 def test_the_number_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S22"""
     monkeypatch.setattr(lexer, "MAX_TOKENS", 3)
     with pytest.raises(CorefileError, match=r"^Corefile:2 - Error during parsing: too many tokens, at most 3"):
         tokenize("a b c\nd e", "Corefile")

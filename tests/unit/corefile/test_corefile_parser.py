@@ -136,5 +136,6 @@ def test_equal_texts_compare_equal_and_moved_lines_do_not() -> None:
 
 
 def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S22"""
     text = "a" * (limits.MAX_CHARACTERS + 1)
     assert error(text).endswith(f"too much text, at most {limits.MAX_CHARACTERS} characters are allowed")

@@ -52,6 +52,7 @@ def test_a_variable_that_refers_to_itself(env: dict[str, str]) -> None:
 
 
 def test_a_variable_that_multiplies() -> None:
+    """S22"""
     env = {f"V{n}": f"{{$V{n + 1}}}" * 10 for n in range(50)}
     with pytest.raises(CorefileError, match=r"too much text"):
         expand("{$V0}", env)

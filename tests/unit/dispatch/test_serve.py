@@ -121,6 +121,7 @@ def test_ds_belongs_to_the_parent(world: World) -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 def test_views_are_tried_in_order_and_the_walk_goes_on(world: World, order: tuple[int, ...]) -> None:
+    """B123"""
     plugins = [Plugin(), Plugin(), Plugin()]
     root = Plugin()
     world.block(".", root)

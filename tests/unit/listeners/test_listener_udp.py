@@ -12,9 +12,10 @@ import dns.message
 import pytest
 
 from support.listening import World, query, response
-from waypost.listeners import udp
+from waypost.listeners import sockets, udp
 from waypost.listeners.sockets import open_socket
 from waypost.listeners.udp import UdpListener
+from waypost.metrics.registry import Counter
 
 HOSTS = ["127.0.0.1", "0.0.0.0", "::1", "::"]
 
@@ -55,6 +56,13 @@ class Bench:
         with contextlib.suppress(BlockingIOError):
             return not self.client.recv(4096)
         return True
+
+    def missed(self) -> float:
+        """What a scrape shows of packets that the kernel dropped."""
+        family = self.world.registry.collect()["waypost_udp_receive_drops_total"]
+        cell = family.cell((self.world.server.label,))
+        assert isinstance(cell, Counter)
+        return cell.value
 
     async def release(self, name: bytes) -> None:
         self.world.plugin.waiting[name].set()
@@ -149,6 +157,7 @@ class TestBounds:
 
     @both_ways
     async def test_a_flood_of_queries_that_wait(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """B172: each took a place in memory, without bound, until the process died."""
         monkeypatch.setattr(udp, "_MAX_WAITING", 50)
         for start in range(0, 200, 20):
             b.send(*(query("slow.", n) for n in range(start, start + 20)))
@@ -198,6 +207,35 @@ class TestErrors:
         await turns(2)
         await b.release(b"slow")
         assert b.world.dropped("socket") == 3
+
+
+class TestReceiveDrops:
+    async def test_what_the_kernel_dropped_is_counted(self, b: Bench) -> None:
+        """B170: queries that the receive buffer had no room for were missing without a trace."""
+        b.listener.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        b.send(*(query("a.", n) for n in range(50)))
+        await turns(5)
+        missed = 50 - len(b.world.plugin.seen)
+        assert missed > 0
+        assert b.missed() == b.missed() == missed
+        b.send(*(query("a.", n) for n in range(50)))  # what comes while it closes counts too
+        await b.listener.close()
+        assert b.missed() == 100 - len(b.world.plugin.seen)
+
+    @only_bound
+    async def test_the_count_goes_to_the_server_that_has_the_socket(self, b: Bench) -> None:
+        """B170: over reloads nothing is counted twice."""
+        b.listener.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        b.send(*(query("a.", n) for n in range(50)))
+        await turns(5)
+        missed = b.missed()
+        b.listener.serve(World("127.0.0.1").server)
+        assert b.missed() == missed
+
+    @only_bound
+    async def test_a_kernel_that_does_not_tell(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sockets, "_SO_MEMINFO", 9999)
+        assert b.missed() == 0
 
 
 class BrokenSocket:

@@ -119,6 +119,7 @@ def test_a_line_for_each_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_text_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B135"""
     bench = Bench("errors", monkeypatch)
     bench.fail("bad\n[INFO] forged\x1b[2J")
     assert bench.lines == [r"[ERROR] plugin/errors: 2 x.org. A: bad\n[INFO] forged\x1b[2J"]
@@ -164,6 +165,7 @@ def test_others_are_logged_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_show_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B137: the first of many errors was seen only when the period had ended."""
     bench = Bench('errors {\n consolidate 5m "timeout$" warning show_first\n}', monkeypatch)
     bench.fail("timeout", "a.org.")
     assert bench.lines == ["[WARNING] plugin/errors: 2 a.org. A: timeout"]

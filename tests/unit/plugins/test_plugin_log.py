@@ -110,6 +110,7 @@ async def test_names_outside_all_rules() -> None:
 
 
 async def test_class_error_has_no_nodata_and_no_nxdomain() -> None:
+    """B134: denials without SOA were logged as errors."""
     bench = Bench('log . "{rcode}" {\n class error\n}')
     assert await bench.ask("a.org.", NODATA) == []
     assert await bench.ask("a.org.", NXDOMAIN) == []

@@ -105,6 +105,7 @@ def test_stream_ipv6_and_a_type_without_name() -> None:
     ],
 )
 def test_outcomes(outcome: Reply, rcode: str, plugin: str, size: int) -> None:
+    """B132"""
     process = FakeProcess()
     count(configure(process), make_request("example.org."), outcome)
     where = ("dns://:53", ".", "")
@@ -129,6 +130,8 @@ def test_the_longest_zone_of_the_block_and_its_view() -> None:
 
 
 async def test_size_is_that_of_the_query_as_it_came_even_when_the_reply_is_late() -> None:
+    """B138: it was measured after plugins had changed the query."""
+
     class Rewriting(FakeNext):
         def serve(self, request: Request) -> object:  # type: ignore[override]
             request.query = parse_query(make_wire("a-much-longer-name.example.org.", "TXT", bufsize=4096))

@@ -153,6 +153,7 @@ async def test_silence_counts_in_every_block_at_every_time() -> None:
 
 
 async def test_a_reload_asks_the_new_configuration_only() -> None:
+    """B130: it waited for a plugin that was there no more."""
     process = FakeProcess()
     old = process.services()
     block(old, Slow("kubernetes"))

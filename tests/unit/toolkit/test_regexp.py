@@ -1,6 +1,8 @@
-"""Go's syntax and meaning, by tables of pattern, text and what Go finds or says."""
+"""Go's syntax and meaning, by tables of pattern, text and what Go finds or says; no pattern takes for ever (S22)."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -97,10 +99,56 @@ def test_finds_what_go_finds(text: str, subject: str, expected: str | None) -> N
     assert (found[0] if found else None) == expected
 
 
+@pytest.mark.parametrize(("text", "subject", "expected"), FOUND)
+def test_a_pattern_left_to_re2_finds_the_same(text: str, subject: str, expected: str | None) -> None:
+    pattern = compile_regexp(f"(?:z){{0}}{text}")
+    assert not isinstance(pattern, re.Pattern)
+    found = pattern.search(subject)
+    assert (found[0] if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a.b", "a+", "^(a+)b+$", r"^([a-z0-9-]+)\.example\.org\.$", r"(.*)\.example\.org\.", "a{3}", "(a|b)c*"]
+)
+def test_plain_patterns_stay_with_the_faster_matcher(text: str) -> None:
+    assert isinstance(compile_regexp(text), re.Pattern)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a+)+$",
+        "(a|a)*$",
+        "(a|aa)+$",
+        "(?:a?){200}$",
+        "a*" * 20 + "$",
+        "^" + "a?" * 60 + "a" * 60 + "$",
+        "^a*a*a*a*b|c",
+        ".*.*.*=.*",
+        "a{0,100}a{0,100}a{0,100}$",
+        "(?i)(.*a){25}",
+    ],
+)
+def test_no_text_takes_for_ever(text: str) -> None:
+    pattern = compile_regexp(text)
+    pattern.search("a" * 254 + "!")
+    pattern.search("a" * 59 + "!")
+
+
+def test_what_re2_refuses_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match=r"^error parsing regexp: "):
+        compile_regexp("((a{100}){100}){100}")
+
+
 def test_named_groups() -> None:
     found = compile_regexp(r"^(?P<a>\d+)-(?<b>[a-z]+)$").search("12-x")
     assert found is not None
     assert found.groupdict() == {"a": "12", "b": "x"}
+    found = compile_regexp(r"^(?P<a>\d+)(-(?<b>[a-z]+))?$").search("12")
+    assert found is not None
+    assert found.groupdict() == {"a": "12", "b": None}
+    assert (found["a"], found.groups()) == ("12", ("12", None, None))
 
 
 def test_first_of_equal_names_is_the_named_one() -> None:

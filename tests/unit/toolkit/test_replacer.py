@@ -83,6 +83,7 @@ def test_size_counts_only_options_that_the_server_keeps() -> None:
     ],
 )
 def test_what_the_client_gets(outcome: Reply, expected: str) -> None:
+    """B132"""
     assert filled("{rcode} {>rflags} {rsize}", make_request("www.example.org."), outcome) == expected
 
 
@@ -122,6 +123,7 @@ def test_metadata_stays_within_its_line(value: str, expected: str) -> None:
     ],
 )
 def test_hostile_names_are_escaped(label: str, expected: str) -> None:
+    """B135: a percent sign was read as a format."""
     assert filled("{name}", make_request(f"{label}.example.org.")) == f"{expected}.example.org."
 
 

@@ -144,6 +144,7 @@ async def test_two_passes_then_the_last_error() -> None:
 
 @pytest.mark.parametrize(("attempts", "asked"), [(1, [1, 0]), (2, [1, 1]), (3, [2, 1])])
 async def test_max_connect_attempts(attempts: int, asked: list[int]) -> None:
+    """B171: attempts have a limit."""
     scene = Scene(REFUSED, REFUSED, limits=SelectionLimits(max_attempts=attempts))
     with pytest.raises(UpstreamError, match="connection refused"):
         await scene.ask()

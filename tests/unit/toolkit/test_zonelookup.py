@@ -110,6 +110,7 @@ def answers(found: Found) -> list[str]:
     ],
 )
 def test_names(zone: Zone, name: str, qtype: str, answer: list[str] | str | None, additional: int) -> None:
+    """B95, B96, B99, B107: wildcards as empty non-terminals, glue once each, escaped names, case of targets."""
     found = ask(zone, name, qtype)
     assert found.rcode == (consts.NXDOMAIN if answer == "NXDOMAIN" else consts.NOERROR)
     assert answers(found) == (answer if isinstance(answer, list) else [])
@@ -228,6 +229,7 @@ def test_cname_into_a_delegation_refers_there(zone: Zone) -> None:
 
 
 def test_chased_mx_gets_the_glue_of_this_zone(zone: Zone) -> None:
+    """B96"""
     mail = ask(zone, "mail", "MX").answer
     found = complete(zone, ask(zone, "out", "MX"), Reply(consts.NOERROR, consts.AA, mail))
     assert len(found.additional) == 2

@@ -49,6 +49,7 @@ def test_a_stream_takes_everything_up_to_its_limit() -> None:
 
 
 def test_what_fits_only_compressed_is_not_truncated() -> None:
+    """B145"""
     names = [from_text(f"target-{n}.many.example.org.") for n in range(12)]
     reply = Reply(0, 0, tuple(cname(name, 1, name) for name in names))
     parsed = query()
@@ -80,6 +81,7 @@ def test_addresses_point_at_srv_targets_that_stay_whole() -> None:
 
 
 def test_the_clients_opt_comes_back_with_known_options_only() -> None:
+    """B144"""
     options = [dns.edns.GenericOption(code, b"12345678") for code in (3, 8 + 100, 10, 12)]
     message = read(pack(query(1400, options=options, ednsflags=dns.flags.DO | 0x0001), Reply(0, 0), datagram=True))
     assert (message.payload, message.ednsflags & 0xFFFF) == (1400, dns.flags.DO)
@@ -99,6 +101,7 @@ def test_an_extended_rcode_needs_the_opt() -> None:
 
 
 def test_bad_version() -> None:
+    """B144"""
     message = read(bad_version(query(1400)))
     assert (message.rcode(), message.payload, message.edns) == (dns.rcode.BADVERS, 0, 0)
     assert message.question[0].name.to_text() == "many.example.org."

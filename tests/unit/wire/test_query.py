@@ -33,6 +33,7 @@ def opt(size: int = 1232, ttl: int = 0, rdata: bytes = b"", owner: bytes = b"\x0
 
 @pytest.mark.parametrize("wire", [b"", b"\x12", header()[:11], header(flags=0x8100) + QUESTION, header(flags=0x9100)])
 def test_no_answer_at_all(wire: bytes) -> None:
+    """S18"""
     assert rejection(wire) is None
 
 
@@ -61,6 +62,7 @@ def test_other_opcodes_are_not_implemented(opcode: int) -> None:
     ],
 )
 def test_format_errors_without_a_question(wire: bytes) -> None:
+    """S15: counts are checked before anything is read."""
     reply = rejection(wire)
     assert reply is not None
     assert (reply.rcode(), reply.id, reply.question) == (dns.rcode.FORMERR, 0x1234, [])
@@ -78,6 +80,7 @@ def test_format_errors_without_a_question(wire: bytes) -> None:
     ],
 )
 def test_a_bad_opt_is_a_format_error_with_the_question(extra: bytes) -> None:
+    """B144"""
     reply = rejection(header(ar=1) + QUESTION + extra)
     assert reply is not None
     assert reply.rcode() == dns.rcode.FORMERR
@@ -110,6 +113,7 @@ def test_records_cut_off_and_trailing_bytes_are_tolerated() -> None:
 
 
 def test_the_last_of_two_opts_counts_and_other_records_are_skipped() -> None:
+    """B144"""
     wire = header(ar=2) + QUESTION + opt(size=512) + opt(size=4096)
     parsed = parse_query(wire)
     assert parsed.opt is not None

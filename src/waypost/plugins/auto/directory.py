@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from waypost.log import Log
+from waypost.toolkit.regexp import Regexp
 from waypost.toolkit.zonefile import ZoneFileError
 from waypost.toolkit.zonelist import ZoneList
 from waypost.toolkit.zonesource import ZoneSource
@@ -26,7 +27,7 @@ class ZoneDirectory:
 
     __slots__ = ("_allowed", "_log", "_pattern", "_template", "_unread", "listed", "path", "zones")
 
-    def __init__(self, path: str, pattern: re.Pattern[str], template: str, allowed: ZoneList, log: Log) -> None:
+    def __init__(self, path: str, pattern: Regexp, template: str, allowed: ZoneList, log: Log) -> None:
         self.path = path
         self._pattern = pattern
         self._template = template

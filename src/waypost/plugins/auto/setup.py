@@ -17,7 +17,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.site import Site
 from waypost.plugins.auto.directory import ZoneDirectory
 from waypost.plugins.auto.handler import Auto, Follower
-from waypost.toolkit.regexp import compile_regexp
+from waypost.toolkit.regexp import Regexp, compile_regexp
 from waypost.toolkit.zonelist import zones_of
 
 _PATTERN = r"db\.(.*)"
@@ -31,7 +31,7 @@ class Config:
 
     zones: tuple[str, ...] = ()
     directory: str = ""
-    pattern: re.Pattern[str] = re.compile(_PATTERN)
+    pattern: Regexp = re.compile(_PATTERN)
     template: str = _TEMPLATE
     reload: float = _RELOAD
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -11,7 +10,7 @@ from waypost.corefile.zones import normalize_name
 from waypost.plugins.rewrite.asked import Revert
 from waypost.plugins.rewrite.renaming import EXACT, KINDS, REGEX, NameChange, by_kind, by_pattern
 from waypost.plugins.rewrite.rules import NameRule, owners, reverting, values
-from waypost.toolkit.regexp import compile_regexp
+from waypost.toolkit.regexp import Regexp, compile_regexp
 
 _MAX_PATTERN: Final = 10_000
 _ANSWERS: Final[dict[str, Callable[[NameChange], Revert]]] = {"name": owners, "value": values}
@@ -36,7 +35,7 @@ def name_rule(words: Sequence[str]) -> NameRule:
     return NameRule(change, auto or kind == EXACT, answers)
 
 
-def compiled(pattern: str, complaint: str) -> re.Pattern[str]:
+def compiled(pattern: str, complaint: str) -> Regexp:
     """A Go regular expression. Raises ValueError: the complaint and the pattern."""
     if len(pattern) > _MAX_PATTERN:
         raise ValueError(f"regex pattern too long: {len(pattern)} > {_MAX_PATTERN}")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from waypost.corefile.zones import normalize_name
+from waypost.toolkit.regexp import Regexp
 from waypost.wire import names
 from waypost.wire.errors import BadName
 
@@ -37,12 +38,12 @@ def fitting(kind: str, text: str) -> NameTest:
     return lambda name: change(name) is not None
 
 
-def found_by(pattern: re.Pattern[str]) -> NameTest:
+def found_by(pattern: Regexp) -> NameTest:
     """Whether the pattern is found in a name's text."""
     return lambda name: pattern.search(names.to_text(name)) is not None
 
 
-def by_pattern(pattern: re.Pattern[str], template: str) -> NameChange:
+def by_pattern(pattern: Regexp, template: str) -> NameChange:
     """The template with `{0}`, `{1}` ... filled in takes the place of every name in which the pattern is found."""
     parts = _GROUP.split(normalize_name(template))
     texts = parts[0::2]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 from waypost.dispatch.request import Request
 from waypost.toolkit.gotemplate.values import Function, Struct
+from waypost.toolkit.regexp import Match
 from waypost.wire import consts, names
 from waypost.wire.query import Query
 
@@ -53,9 +53,7 @@ class Data(Struct):
     __slots__ = ("_class", "_found", "_groups", "_pattern", "_request", "_type", "_zone")
     go_type = "*template.templateData"
 
-    def __init__(
-        self, request: Request, zone: bytes, pattern: str, found: re.Match[str], qclass: int, qtype: int
-    ) -> None:
+    def __init__(self, request: Request, zone: bytes, pattern: str, found: Match, qclass: int, qtype: int) -> None:
         self._request = request
         self._zone = zone
         self._pattern = pattern
@@ -95,7 +93,7 @@ class Data(Struct):
 
     def match(self) -> list[str]:
         """The whole match and its groups; one that took no part is empty."""
-        return [self._found[0], *(group or "" for group in self._found.groups())]
+        return [text or "" for text in (self._found[0], *self._found.groups())]
 
     def group(self) -> dict[str, str]:
         """The groups by number and by name."""

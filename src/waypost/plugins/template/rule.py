@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from waypost.toolkit.gotemplate.template import Template
+from waypost.toolkit.regexp import Regexp
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts
 from waypost.wire.edns import Option
@@ -17,7 +17,7 @@ class Pattern(NamedTuple):
     """A regular expression as written, and compiled."""
 
     text: str
-    compiled: re.Pattern[str]
+    compiled: Regexp
 
 
 @dataclass(frozen=True, slots=True)

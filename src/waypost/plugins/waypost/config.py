@@ -3,6 +3,7 @@
 waypost {
     admin [ADDR]
     ready_max_age DURATION
+    max_udp_size BYTES
 }
 """
 
@@ -14,21 +15,24 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from waypost.corefile.addresses import is_ip, split_host_port
-from waypost.corefile.args import Cursor, parse_duration
+from waypost.corefile.args import Cursor, parse_duration, parse_int
 from waypost.corefile.model import Directive
 from waypost.httpd.server import check_address
 
 DEFAULT_ADMIN: Final = "127.0.0.1:9253"
 # API servers send a bookmark a minute to each watch: less than two of them would be a matter of luck.
 _SIGN_OF_LIFE: Final = 120.0
+# What every client can take (RFC 1035 section 4.2.1), and the most that is in use (RFC 6891 section 6.2.5).
+_SMALLEST, _LARGEST = 512, 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The whole directive: `admin` is an address to listen on, `ready_max_age` seconds; empty and 0 are off."""
+    """The whole directive: an address to listen on, seconds, and bytes; empty and 0 are off."""
 
     admin: str = ""
     ready_max_age: float = 0.0
+    max_udp_size: int = 0
 
     @property
     def warnings(self) -> list[str]:
@@ -75,9 +79,19 @@ def _ready_max_age(cursor: Cursor, config: Config, values: list[str]) -> Config:
     return replace(config, ready_max_age=seconds)
 
 
+def _max_udp_size(cursor: Cursor, config: Config, values: list[str]) -> Config:
+    if len(values) != 1:
+        raise cursor.arg_err()
+    size = cursor.parsed(parse_int, values[0])
+    if not _SMALLEST <= size <= _LARGEST:
+        raise cursor.err(f"max_udp_size must be from {_SMALLEST} to {_LARGEST}: {values[0]}")
+    return replace(config, max_udp_size=size)
+
+
 _OPTIONS: dict[str, Callable[[Cursor, Config, list[str]], Config]] = {
     "admin": _admin,
     "ready_max_age": _ready_max_age,
+    "max_udp_size": _max_udp_size,
 }
 
 

@@ -28,6 +28,9 @@ def setup(directive: Directive, site: Site) -> None:
     log = site.log
     for warning in config.warnings:
         log.warning(warning)
+    if config.max_udp_size:
+        for peer in site.peers:
+            peer.max_udp_size = min(peer.max_udp_size, config.max_udp_size)
     if config.ready_max_age:
         site.hooks.start.append(lambda: _limit_silence(site, config.ready_max_age, log))
     if config.admin:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from waypost.toolkit.expression.errors import EvaluationError
 from waypost.toolkit.expression.values import NUMBERS, Frame, Kind, Part, Run, array, name_of, number, same, text, truth
-from waypost.toolkit.regexp import compile_regexp
+from waypost.toolkit.regexp import Regexp, compile_regexp
 
 _MAX_POWER: Final = 1024
 _MAX_TEXT: Final = 65_536
@@ -122,7 +121,7 @@ def _matches(left: Part, right: Part) -> tuple[Kind, Run] | None:
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Regexp:
     return compile_regexp(pattern)
 
 

@@ -92,6 +92,7 @@ REWRITTEN = "rewrite continue name exact public.org secret.org\nrewrite type ANY
 
 
 async def test_a_rewrite_opens_no_blocked_name() -> None:
+    """S07: the name changed behind the check."""
     served = serving(REWRITTEN + "acl secret.org {\n block\n}")
     assert told(await served.ask("public.org.")) == (consts.REFUSED, 15)
     assert told(await served.ask("secret.org.")) == (consts.REFUSED, 15)
@@ -99,6 +100,7 @@ async def test_a_rewrite_opens_no_blocked_name() -> None:
 
 
 async def test_a_rewrite_does_not_unblock_what_the_client_asked() -> None:
+    """S07"""
     served = serving(REWRITTEN + "acl public.org {\n block\n}\nacl {\n filter type ANY\n}")
     assert told(await served.ask("public.org.")) == (consts.REFUSED, 15)
     assert told(await served.ask("other.org.", "ANY")) == (consts.NOERROR, 17)

@@ -70,6 +70,7 @@ async def test_fall_through(db: str, name: str, falls: bool) -> None:
 
 
 async def test_last_plugin_refuses_other_names_without_an_error(db: str) -> None:
+    """B100: a name outside of every zone was SERVFAIL, with an error in the log."""
     site = make_site(".")
     setup(make_directive(f"file {db} example.org"), site)
     site.link()

@@ -158,7 +158,7 @@ NOISE: dict[str, Callable[[Asked], bytes]] = {
 async def test_noise_before_the_reply(
     forwarding: Make, upstream: ScriptedUpstream, noise: Callable[[Asked], bytes], times: int
 ) -> None:
-    """B29: a short or foreign datagram ended the wait, and the good reply behind it was lost."""
+    """S03, B29: a short or foreign datagram ended the wait, and the good reply behind it was lost."""
     upstream.behaviour = then_good(*[noise] * times)
     block = await forwarding(upstream.address)
     assert addresses(await block.ask()) == {"192.0.2.1"}

@@ -55,6 +55,7 @@ def test_nameserver_that_is_none_is_left_out_with_a_warning(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("ip", ["127.0.0.53", "::1"])
 def test_loopback_in_a_file_warns(tmp_path: Path, ip: str) -> None:
+    """B139: in a pod 127.0.0.53 is the pod itself, and nobody said so."""
     path = tmp_path / "resolv.conf"
     path.write_text(f"nameserver {ip}\n")
     targets = read_targets(parse_targets([str(path)]), {})

@@ -25,6 +25,7 @@ async def test_addresses_of_both_families_with_the_owner_in_lower_case(tmp_path:
 
 
 async def test_a_known_name_has_no_data_of_another_family_or_type(tmp_path: Path) -> None:
+    """B91: another family fell through and came back as NXDOMAIN."""
     served = hosts(tmp_path, "192.0.2.5 app.example.org\nfallthrough", reply=NEXT)
     for qtype in ("AAAA", "HTTPS", "TXT", "SOA", "ANY"):
         assert summary(await served.ask("app.example.org.", qtype)) == NODATA

@@ -49,6 +49,7 @@ def data(message: dns.message.Message) -> list[str]:
 
 
 async def test_the_question_and_the_owner_are_what_the_client_asked() -> None:
+    """B103: the answer had the rewritten owner only, and clients did not take it."""
     served = serving("name a.org b.net")
     message = await served.ask("A.org.")
     assert asked(served) == ["b.net. A"]
@@ -90,6 +91,7 @@ async def test_names_in_data(rtype: str, text: str, expected: str) -> None:
     ],
 )
 async def test_answer_rules(rule: str, name: str, owner: str, value: str) -> None:
+    """B103, B169: with `answer auto` and without it."""
     served = serving(rule, answer=about("MX", "10 mail.{}"))
     assert data(await served.ask(name, "MX")) == [f"{owner} 100 MX 10 {value}"]
 

@@ -98,6 +98,7 @@ APEX = f"SOA example.org. example.org. {SERIAL} 1 2 3 4"
 
 @pytest.mark.parametrize("name", ["example.org.", "Example.ORG."])
 async def test_a_whole_zone(name: str) -> None:
+    """B112: in any letter case."""
     block = served()
     (message,) = await block.ask(name)
     assert texts(message) == [APEX, "www.example.org. 60 IN A 1.2.3.4", APEX]
@@ -123,6 +124,7 @@ async def test_names_below_a_zone_go_to_the_next_plugin() -> None:
 
 @pytest.mark.parametrize("qtype", ["AXFR", "IXFR"])
 async def test_never_over_datagrams(qtype: str) -> None:
+    """B117, S18."""
     block = served()
     assert rcode(await block.ask(qtype=qtype, datagram=True)) == "REFUSED"
     assert rcode(await block.ask("elsewhere.net.", qtype=qtype, datagram=True)) == "REFUSED"
@@ -138,6 +140,7 @@ async def test_strangers_are_refused() -> None:
 
 
 async def test_a_strict_rule_for_a_child_is_not_undone_by_a_parents() -> None:
+    """S14: the rule was chosen by the order of the zones' texts."""
     child = names.from_text("a.example.org.")
     block = Served(
         "transfer example.org {\n to *\n}\ntransfer a.example.org {\n to 192.0.2.1\n}", [Source("file", child)]
@@ -184,6 +187,7 @@ async def test_ixfr_without_a_serial() -> None:
 
 @pytest.mark.parametrize(("count", "strings"), [(600, 1), (70, 16), (3, 1)])
 async def test_messages_stay_below_their_limit(count: int, strings: int) -> None:
+    """B113: many records, and long ones."""
     records = [txt(b"\x04%04d" % n + ZONE, 60, *[b"x" * 250] * strings) for n in range(count)]
     messages = await served("transfer {\n to *\n}", *records).ask(bufsize=1232)
     found = [rrset for message in messages for rrset in message.answer]

@@ -20,6 +20,8 @@ from waypost.wire.reply import DROP
         ("admin :9253", Config(":9253")),
         ("ready_max_age 3m", Config("", 180.0)),
         ("ready_max_age 3m\nadmin localhost:1", Config("localhost:1", 180.0)),
+        ("max_udp_size 512", Config(max_udp_size=512)),
+        ("max_udp_size 4096", Config(max_udp_size=4096)),
     ],
 )
 def test_options(lines: str, config: Config) -> None:
@@ -29,10 +31,10 @@ def test_options(lines: str, config: Config) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "error"),
     [
-        ("waypost", 2, "nothing is asked for, expected one of: admin, ready_max_age"),
-        ("waypost {\n}", 3, "nothing is asked for, expected one of: admin, ready_max_age"),
+        ("waypost", 2, "nothing is asked for, expected one of: admin, ready_max_age, max_udp_size"),
+        ("waypost {\n}", 3, "nothing is asked for, expected one of: admin, ready_max_age, max_udp_size"),
         ("waypost admin", 2, "Wrong argument count or unexpected line ending after 'admin'"),
-        ("waypost {\nadmin\nfoo\n}", 4, "unknown property 'foo', expected one of: admin, ready_max_age"),
+        ("waypost {\nadmin\nfoo\n}", 4, "unknown property 'foo', expected one of: admin, ready_max_age, max_udp_size"),
         ("waypost {\nadmin :1 :2\n}", 3, "Wrong argument count or unexpected line ending after ':2'"),
         ("waypost {\nadmin 127.0.0.1\n}", 3, "address 127.0.0.1: missing port in address"),
         ("waypost {\nadmin :x\n}", 3, "address x: invalid port"),
@@ -40,6 +42,10 @@ def test_options(lines: str, config: Config) -> None:
         ("waypost {\nready_max_age 0s\n}", 3, "ready_max_age must be positive: 0s"),
         ("waypost {\nready_max_age -1s\n}", 3, "ready_max_age must be positive: -1s"),
         ("waypost {\nready_max_age soon\n}", 3, 'time: invalid duration "soon"'),
+        ("waypost {\nmax_udp_size\n}", 3, "Wrong argument count or unexpected line ending after 'max_udp_size'"),
+        ("waypost {\nmax_udp_size 511\n}", 3, "max_udp_size must be from 512 to 4096: 511"),
+        ("waypost {\nmax_udp_size 4097\n}", 3, "max_udp_size must be from 512 to 4096: 4097"),
+        ("waypost {\nmax_udp_size big\n}", 3, 'strconv.Atoi: parsing "big": invalid syntax'),
         ("waypost {\nadmin\n}\nwaypost {\nadmin\n}", 5, "this plugin can only be used once per Server Block"),
     ],
 )

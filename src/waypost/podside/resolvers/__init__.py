@@ -1,0 +1,1 @@
+"""Stub resolvers (RFC 9499) as they behave: how each reads resolv.conf, and what it asks, retries and gives up."""
