@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
-from load import NAMESPACES
+from loads import NAMESPACES
 
 KINDS = {
     "/api/v1/services": ("Service", "v1"),
@@ -105,7 +105,7 @@ class Api:
         self.floor = 0
         self.lists_only = lists_only
         probe = {"metadata": metadata("probe", "ns-0", 1), "spec": {"clusterIP": "None", "clusterIPs": ["None"]}}
-        made = {
+        made: dict[str, list[dict[str, object]]] = {
             "/api/v1/services": [service(n) for n in range(services)] + [probe],
             "/api/v1/namespaces": [{"metadata": metadata(f"ns-{n}", "", 1)} for n in range(NAMESPACES)],
             "/api/v1/pods": [pod(n) for n in range(pods)],

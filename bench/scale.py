@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import shutil
 import signal
 import socket
 import statistics
@@ -23,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import dns.message
-from load import write_mixed
-from run import HERE, cpu_seconds, free_port, stock_corefile
+import dnsperf
+from dnsperf import found
+from loads import write_mixed
+from processes import cpu_seconds, free_port, memory
+from servers import HERE, corefile
 
-MEBI = 1024 * 1024
 PROBE = dns.message.make_query("probe.ns-0.svc.cluster.local.", "A", id=0x1234).to_wire()
 ABSENT = dns.message.make_query("absent.ns-0.svc.cluster.local.", "A", id=0x1234).to_wire()
 PROBE_NET = 40
@@ -115,8 +115,8 @@ def main() -> int:
     parser.add_argument("--rate", type=int, default=500, help="slice updates a second")
     parser.add_argument("--qps", type=int, default=20_000)
     options = parser.parse_args()
-    if shutil.which("dnsperf") is None:
-        print("scale: dnsperf is not installed (Debian: apt-get install dnsperf)", file=sys.stderr)
+    if not dnsperf.installed():
+        print(f"scale: {dnsperf.MISSING}", file=sys.stderr)
         return 1
     shapes = {
         "watch list": (0, False),
@@ -167,11 +167,10 @@ def piped(command: list[str]) -> subprocess.Popen[str]:
 
 def start(folder: Path, port: int, api_port: int, pods: int) -> subprocess.Popen[Any]:
     """The server of the stock Corefile, with its cluster behind the simulated API."""
-    path = stock_corefile(folder)
-    text = path.read_text(encoding="utf-8")
-    text = text.replace("ttl 30", f"ttl 30\n endpoint http://127.0.0.1:{api_port}")
+    path = folder / "Corefile"
+    text = corefile(port, free_port(), api_port)
     path.write_text(text.replace("pods insecure", "pods verified") if pods else text, encoding="utf-8")
-    words = ["serve", "--conf", str(path), "--listen", f"127.0.0.1:{port}"]
+    words = ["serve", "--conf", str(path)]
     return subprocess.Popen([sys.executable, "-m", "waypost.cli.main", *words], stdout=subprocess.DEVNULL)
 
 
@@ -281,20 +280,6 @@ def until_quiet(pid: int) -> None:
     while (now := cpu_seconds(pid)) - last > 0.05:
         last = now
         time.sleep(0.4)
-
-
-def memory(pid: int, file: str, name: str) -> float:
-    """A figure of /proc in MiB."""
-    text = Path(f"/proc/{pid}/{file}").read_text(encoding="ascii")
-    return found(rf"^{name}:\s+(\d+) kB", text) * 1024 / MEBI
-
-
-def found(pattern: str, text: str) -> float:
-    """The number that a pattern finds."""
-    match = re.search(pattern, text, re.M)
-    if match is None:
-        raise SystemExit(f"scale: no {pattern} in\n{text}")
-    return float(match[1])
 
 
 if __name__ == "__main__":

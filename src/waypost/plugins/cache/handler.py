@@ -15,6 +15,7 @@ from waypost.log import Log
 from waypost.plugins.cache.config import Config, Limits, Prefetch
 from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
+from waypost.plugins.cache.key import DO_SHIFT, key_tail
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresher, for_client, with_ad
 from waypost.plugins.cache.store import Store
@@ -76,7 +77,7 @@ class Cache:
                 return self._not_kept(request, outcome)
             return then(outcome, lambda reply: self._not_kept(request, reply))
         do = query.opt.flags & DO if query.opt is not None else 0
-        key = (query.name, query.qtype, query.qclass, do, flags & consts.CD)
+        key = query.name + key_tail(query.qtype, query.qclass, do >> DO_SHIFT | flags & consts.CD)
         now = self._now()
         item, half = self._success(key), 0
         if item is None or now >= item.until:

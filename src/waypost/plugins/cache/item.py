@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from waypost.dispatch.handler import CacheEntry
+from waypost.plugins.cache.key import Key, parts
 from waypost.plugins.cache.verdict import with_ttl
 from waypost.wire import consts
 from waypost.wire.record import Records
 from waypost.wire.reply import Reply
 
-Key = tuple[bytes, int, int, int, int]
-"""Name in lower case, qtype, qclass, the DO bit of the EDNS flags, the CD bit of the header."""
-
 _KEPT_FLAGS = consts.RA | consts.AD
-# What an entry, a record and its parts cost as Python objects, about.
+# What an item, a record and its parts cost as Python objects, about.
 _ITEM_BYTES = 800
 _RECORD_BYTES = 180
 
 
 class Item:
-    """One entry of the cache. Times are on the cache's monotonic clock, in seconds.
+    """One entry of the cache while it is asked for; `frozen` has the form in which it rests.
+
+    Times are on the cache's monotonic clock, in seconds.
 
     Until `expires` it is fresh, until `until` it may be served at all. `replies` are the ready-made replies at the TTL
     `shown`, by the header bits that depend on the client: each is made once in a second at most, since all clients in
@@ -34,6 +34,7 @@ class Item:
         "flags",
         "hits",
         "last_hit",
+        "lifetime",
         "positive",
         "rcode",
         "replies",
@@ -55,6 +56,7 @@ class Item:
         self.additional = reply.additional
         self.stored = now
         self.ttl = ttl
+        self.lifetime = lifetime
         self.expires = now + lifetime
         self.until = self.expires
         """The end of its time as a stale answer, later than `expires` if that is wanted."""
@@ -88,11 +90,11 @@ class Item:
 
     def entry(self, key: Key, now: float, *, denial: bool) -> CacheEntry:
         """The item as it is listed."""
-        name, qtype, qclass, do, cd = key
+        name, qtype, qclass, do, cd = parts(key)
         age = int(now - self.stored)
         records = len(self.answer) + len(self.authority) + len(self.additional)
         ttl, stale = max(self.ttl - age, 0), now >= self.expires
-        return CacheEntry(name, qtype, qclass, bool(do), bool(cd), self.rcode, denial, ttl, age, stale, records)
+        return CacheEntry(name, qtype, qclass, do, cd, self.rcode, denial, ttl, age, stale, records)
 
 
 def _weight(records: Records) -> int:

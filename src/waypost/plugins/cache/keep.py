@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from waypost.dispatch.request import Request
 from waypost.plugins.cache.config import Config
-from waypost.plugins.cache.item import Item, Key
+from waypost.plugins.cache.item import Item
+from waypost.plugins.cache.key import Key, name_of
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.store import Store
 from waypost.plugins.cache.verdict import Kind, Verdict, judge, with_ttl
@@ -79,9 +80,9 @@ class Keeper:
             return
         survivor = None if error else store.supersede(key, now, positive=item.positive)
         if survivor is not None:  # not asked about again before the denial ends
-            survivor.retry_at = max(survivor.retry_at, item.expires)
+            store.postpone(key, survivor, max(survivor.retry_at, item.expires))
         wanted = verdict.lifetime > 0 and (verdict.denial or survivor is None)
-        if wanted and not (self._config.no_denial if verdict.denial else self._config.no_success).covers(key[0]):
+        if wanted and not (self._config.no_denial if verdict.denial else self._config.no_success).covers(name_of(key)):
             evicted = store.put(key, item, denial=verdict.denial)
             asking.cells.evictions[verdict.denial].inc(evicted)
         asking.cells.show_entries(store)

@@ -12,8 +12,9 @@ from waypost.dispatch.handler import Outcome
 from waypost.dispatch.request import Request
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Stale
-from waypost.plugins.cache.item import Item, Key
+from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
+from waypost.plugins.cache.key import Key
 from waypost.wire import consts
 from waypost.wire.query import Query
 from waypost.wire.reply import Reply
@@ -105,7 +106,8 @@ class Refresher:
         """The new reply, or else the expired entry."""
         if reply is None:
             return self._stale_reply(asking, item, bits)
-        survived = self._keeper.store.success.get(asking.key) is item
+        kept = self._keeper.store.success.peek(asking.key)
+        survived = kept is not None and kept.stored == item.stored
         if self._prefer_positive and survived and not reply.flags & consts.TC:
             return self._stale_reply(asking, item, bits)
         return for_client(reply, asking.request.query)
@@ -122,7 +124,7 @@ class Refresher:
             if isinstance(outcome, Reply):
                 return self._settle(asking, item, outcome)
         except Exception as exc:
-            self._failed(item, exc)
+            self._failed(asking, item, exc)
             return None
         task = asyncio.get_running_loop().create_task(self._settle_later(asking, item, outcome))
         self._tasks[asking.key] = task
@@ -135,18 +137,18 @@ class Refresher:
                 reply = await waiting
             return self._settle(asking, item, reply)
         except Exception as exc:
-            self._failed(item, exc)
+            self._failed(asking, item, exc)
             return None
 
     def _settle(self, asking: Asking, item: Item, reply: Reply) -> Reply | None:
         reply, good = self._keeper.settle(asking, reply)
         if good:
             return reply
-        self._failed(item)
+        self._failed(asking, item)
         return None
 
-    def _failed(self, item: Item, exc: Exception | None = None) -> None:
-        item.retry_at = self._keeper.now() + self._stale.recheck
+    def _failed(self, asking: Asking, item: Item, exc: Exception | None = None) -> None:
+        self._keeper.store.postpone(asking.key, item, self._keeper.now() + self._stale.recheck)
         if exc is not None:
             self._log.once_a_burst(self._log.error, f"refresh failed: {type(exc).__name__}: {exc}")
 

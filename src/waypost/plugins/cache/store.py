@@ -9,23 +9,23 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 
 from waypost.plugins.cache.config import Config
-from waypost.plugins.cache.item import Item, Key
-from waypost.toolkit.cachemap import CacheMap
+from waypost.plugins.cache.item import Item
+from waypost.plugins.cache.key import Key, name_of
+from waypost.plugins.cache.shelf import Shelf
 from waypost.toolkit.zonelist import ZoneList
 
-# Memory is bounded too: as much as if every entry were this large. An ordinary one takes a quarter of it.
-_BYTES_PER_ENTRY = 4096
 _MAX_REMEMBERED = 4096
 
 
 class Store:
-    """Two bounded maps of items. A key is in both only if `prefer_positive` keeps a positive answer beside a denial."""
+    """Two shelves of items. A key is in both only if `prefer_positive` keeps a positive answer beside a denial."""
 
     __slots__ = ("_dependents", "_prefer_positive", "changes", "denial", "success")
 
     def __init__(self, config: Config, rng: random.Random) -> None:
-        self.success = _map(config.success.capacity, rng)
-        self.denial = _map(config.denial.capacity, rng)
+        history = config.prefetch is not None or config.stale is not None
+        self.success = Shelf(config.success.capacity, rng, history=history)
+        self.denial = Shelf(config.denial.capacity, rng, history=history)
         self._prefer_positive = config.prefer_positive
         self._dependents: dict[bytes, set[Key]] = {}
         self.changes = ChangeLog()
@@ -75,15 +75,15 @@ class Store:
         self.changes.add_all()
         for items in (self.success, self.denial):
             for key in list(items):
-                item = items.get(key)
-                if item is not None and (item.depends or zones.covers(key[0])):
+                item = items.peek(key)
+                if item is not None and (item.depends or zones.covers(name_of(key))):
                     self._remove(items, key)
 
     def entries(self, chosen: Callable[[bytes], bool]) -> Iterator[tuple[Key, Item, bool]]:
         """Entries whose name is chosen, and whether each is a denial. The store may change meanwhile."""
         for items, denial in ((self.success, False), (self.denial, True)):
             for key in list(items):
-                item = items.get(key) if chosen(key[0]) else None
+                item = items.peek(key) if chosen(name_of(key)) else None
                 if item is not None:
                     yield key, item, denial
 
@@ -96,20 +96,28 @@ class Store:
             servable += now < item.until
         return servable
 
+    def postpone(self, key: Key, item: Item, until: float) -> None:
+        """Do not refresh an item before this time."""
+        item.retry_at = until
+        self.success.changed(key, item)
+        self.denial.changed(key, item)
+
     async def close(self) -> None:
         """Forget everything."""
         self.success.clear()
         self.denial.clear()
         self._dependents.clear()
 
-    def _remove(self, items: CacheMap[Key, Item], key: Key) -> None:
+    def _remove(self, items: Shelf, key: Key) -> None:
         item = items.pop(key)
         if item is not None:
             self._unlist(key, item)
 
     def _unlist(self, key: Key, item: Item) -> None:
-        """Take a removed item out of the index, but for what the key's entry in the other map depends on too."""
-        other = self.success.get(key) or self.denial.get(key)
+        """Take a removed item out of the index, but for what the key's entry on the other shelf depends on too."""
+        if not item.depends:
+            return
+        other = self.success.peek(key) or self.denial.peek(key)
         for dependency in item.depends:
             if other is not None and dependency in other.depends:
                 continue
@@ -151,7 +159,3 @@ class ChangeLog:
         if since == self.generation:
             return True
         return since >= self._floor and all(self._generations.get(key, 0) <= since for key in depends)
-
-
-def _map(capacity: int, rng: random.Random) -> CacheMap[Key, Item]:
-    return CacheMap(capacity, rng, max_weight=capacity * _BYTES_PER_ENTRY, weigh=lambda item: item.weight)
