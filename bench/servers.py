@@ -70,7 +70,10 @@ def all_servers(folder: Path, services: int, peers: Sequence[str]) -> Iterator[l
         servers.append(simple("bare loop", sys.executable, str(HERE / "bare_loop.py")))
         ours = shlex.join([sys.executable, "-m", "waypost.cli.main", "serve", "--conf"])
         servers.append(configured("waypost", f"{ours} {{conf}}"))
-        servers += [configured(Path(shlex.split(command)[0]).name, command) for command in peers]
+        for command in peers:
+            name = Path(shlex.split(command)[0]).name
+            known = sum(server.name.partition(" #")[0] == name for server in servers)
+            servers.append(configured(f"{name} #{known + 1}" if known else name, command))
         yield servers
 
 
