@@ -46,8 +46,8 @@ def crew(
     """Replays every selected suite, together with the crews of the other test processes of this run."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if hasattr(request.config, "workerinput") else base
-    specs = (getattr(item, "callspec", None) for item in request.session.items)
-    cases = [spec.params["case"] for spec in specs if spec is not None and "case" in spec.params]
+    items = (item for item in request.session.items if isinstance(item, pytest.Function))
+    cases = [item.callspec.params["case"] for item in items if "crew" in item.fixturenames]
     with LoopThread() as loop:
         host = Host(loop, Ports(), tmp_path_factory.mktemp("suites"))
         runs = {case.key: partial(replay, case.suite, host, cluster_lines[case.cluster]) for case in cases}
