@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from support.tree import ROOT
 from waypost.manifests.addresses import Ranges
 from waypost.manifests.documents import split
 from waypost.manifests.resolve import resolve
@@ -38,3 +39,13 @@ def test_example_cluster() -> None:
             hosts |= {(service, endpoint.get("hostname")) for endpoint in item["endpoints"]}
     assert counts == {"kubernetes": 1, "kube-dns": 2, "web": 3, "basket": 4, "db": 2, "warehouse": 2}
     assert {("db", "db-0"), ("db", "db-1"), ("warehouse", "north")} < hosts
+    addresses = {
+        endpoint["hostname"]: endpoint["addresses"][0]
+        for item in cluster.objects
+        if item["kind"] == "EndpointSlice"
+        for endpoint in item["endpoints"]
+        if "hostname" in endpoint
+    }
+    tour = (ROOT / "README.md").read_text(encoding="utf-8")
+    for address in (spec["shop", "web"]["clusterIP"], addresses["db-0"]):
+        assert f"\n    {address}\n" in tour, "the README shows what the example answers"
