@@ -199,9 +199,12 @@ class TcpConnection(asyncio.Protocol):
     def _end(self, transport: asyncio.Transport) -> None:
         """Half close, and give the client a moment to do the same."""
         self._finishing = self._ended = True
+        if not transport.can_write_eof():  # TLS has no half close
+            transport.close()
+            return
         try:
             transport.write_eof()
-        except (NotImplementedError, OSError):  # TLS has no half close; or the client is gone already
+        except OSError:  # the client is gone already
             transport.close()
             return
         transport.resume_reading()
