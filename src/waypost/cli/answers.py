@@ -17,7 +17,7 @@ import dns.query
 import dns.rcode
 import dns.rdatatype
 
-from waypost.control.build import Endpoint
+from waypost.control.build import OBSERVERS, Endpoint
 from waypost.control.files import Source
 from waypost.control.instance import Instance, run_hooks
 from waypost.control.supervisor import Settings, Supervisor
@@ -29,10 +29,6 @@ from waypost.podside.replies import DROP, UNREACHABLE, Asked, Record, Reply
 
 _SECONDS: Final = 5.0
 _CLIENT: Final = ("127.0.0.1", 53535)
-# What listens, watches or writes, and answers nothing.
-_LEFT_OUT: Final = frozenset(
-    ("debug", "dnstap", "errors", "health", "log", "loop", "pprof", "prometheus", "ready", "reload", "trace", "waypost")
-)
 
 T = TypeVar("T")
 
@@ -115,7 +111,7 @@ async def _start(path: str, manifests: tuple[str, ...]) -> tuple[Instance, Serve
 def _quiet(corefile: Corefile) -> Corefile:
     """The same without directives that listen or write."""
     blocks = tuple(
-        replace(block, directives=tuple(each for each in block.directives if each.name not in _LEFT_OUT))
+        replace(block, directives=tuple(each for each in block.directives if each.name not in OBSERVERS))
         for block in corefile.blocks
     )
     return replace(corefile, blocks=blocks)

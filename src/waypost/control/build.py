@@ -19,23 +19,10 @@ from waypost.listeners.sockets import WILDCARDS
 
 BUILT_IN = Catalogue()
 _DNS_PORT = "53"
-# Directives that watch and tell, and change no answer.
-_OBSERVERS = frozenset(
-    (
-        "debug",
-        "dnstap",
-        "errors",
-        "health",
-        "log",
-        "loop",
-        "pprof",
-        "prometheus",
-        "ready",
-        "reload",
-        "trace",
-        "waypost",
-    )
+OBSERVERS = frozenset(
+    ("debug", "dnstap", "errors", "health", "log", "loop", "pprof", "prometheus", "ready", "reload", "trace", "waypost")
 )
+"""Directives that watch, tell or listen, and change no answer that can be kept."""
 _SERVED_SCHEMES = ("dns", "tls")
 # Errors of this directive carry no `plugin/NAME: `.
 _BARE = frozenset(("on",))
@@ -107,7 +94,7 @@ def build(
 
 def _words(block: ServerBlock) -> tuple[tuple[str, ...], ...]:
     """What the block says that shapes answers, without the places where it stands."""
-    shaping = (directive for directive in block.directives if directive.name not in _OBSERVERS)
+    shaping = (directive for directive in block.directives if directive.name not in OBSERVERS)
     return tuple(sorted(tuple(token.text for token in directive.tokens) for directive in shaping))
 
 
