@@ -41,15 +41,15 @@ a.org:53, tls://b.org
 }
 """
 FILES = {
-    "/work/zones/c.conf": "c.org {\n  import common\n  import ../hosts.inc\n}\n",
-    "/work/hosts.inc": "bind 127.0.0.1\n",
-    "/work/self": "import self",
-    "/work/brace": "{",
+    "/conf/zones/c.conf": "c.org {\n  import common\n  import ../hosts.inc\n}\n",
+    "/conf/hosts.inc": "bind 127.0.0.1\n",
+    "/conf/self": "import self",
+    "/conf/brace": "{",
 }
 ENV = {"ZONE": "z.org", "LOOP": "{$LOOP} {$LOOP}", "BRACE": "}"}
 PIECES = [
     *("{", "}", '"', "\\", "#", ",", "\n", "\r\n", " ", "\t"),
-    *("(s)", "import", "s", "self", "brace", "*", "/work/zones"),
+    *("(s)", "import", "s", "self", "brace", "*", "/conf/zones"),
     *("{$ZONE}", "{$LOOP}", "{$BRACE}", "{%ZONE%}", "log", "whoami", "cache", ".", "a.org:53", "::/0", "tls://", "x:"),
 ]
 

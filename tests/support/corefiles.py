@@ -14,7 +14,7 @@ KNOWN = frozenset({"bind", "cache", "chaos", "errors", "forward", "health", "hos
 
 
 class DictReader:
-    """Files by absolute path; the directories are those that the paths imply. `/work` is the working directory.
+    """Files by absolute path; the directories are those that the paths imply. `/conf` is the working directory.
 
     `reads` lists the files read, `denied` are those that refuse.
     """
@@ -25,7 +25,7 @@ class DictReader:
         self.reads: list[str] = []
 
     def absolute(self, path: str, relative_to: str) -> str:
-        return posixpath.normpath(posixpath.join("/work", relative_to, path))
+        return posixpath.normpath(posixpath.join("/conf", relative_to, path))
 
     def glob(self, pattern: str) -> list[str]:
         names = [*self.files, *map(posixpath.dirname, self.files)]

@@ -35,9 +35,9 @@ def test_a_block_on_the_next_line_is_read_as_further_occurrences() -> None:
 
 
 def test_a_snippet_imported_twice_is_read_as_arguments() -> None:
-    assert read("import s\nimport s", {"/work/s": "errors"}) == [(["errors"], [])]
-    assert read("import s\nimport s", {"/work/s": "errors\n\n"}) == [(["errors"], [])]
-    assert read("import s\nimport t", {"/work/s": "errors", "/work/t": "errors"}) == [([], []), ([], [])]
+    assert read("import s\nimport s", {"/conf/s": "errors"}) == [(["errors"], [])]
+    assert read("import s\nimport s", {"/conf/s": "errors\n\n"}) == [(["errors"], [])]
+    assert read("import s\nimport t", {"/conf/s": "errors", "/conf/t": "errors"}) == [([], []), ([], [])]
 
 
 def test_a_block_within_a_block_ends_it() -> None:

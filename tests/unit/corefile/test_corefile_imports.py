@@ -83,7 +83,7 @@ PARSING = "Error during parsing:"
         ("a,\nimport e", f"Corefile:2 - {PARSING} File to import not found: e"),
         (
             ". {\n import */*.conf\n}",
-            f"Corefile:2 - {PARSING} Glob pattern may only contain one wildcard (*), but has others: /work/*/*.conf",
+            f"Corefile:2 - {PARSING} Glob pattern may only contain one wildcard (*), but has others: /conf/*/*.conf",
         ),
         (
             "import /a?b?",
@@ -91,7 +91,7 @@ PARSING = "Error during parsing:"
         ),
         (
             "import [ab]",
-            f"Corefile:1 - {PARSING} Glob pattern may only contain one wildcard (*), but has others: /work/[ab]",
+            f"Corefile:1 - {PARSING} Glob pattern may only contain one wildcard (*), but has others: /conf/[ab]",
         ),
         ("import [ab", f"Corefile:1 - {PARSING} Failed to use import pattern [ab: syntax error in pattern"),
     ],
@@ -101,15 +101,15 @@ def test_errors(text: str, expected: str) -> None:
 
 
 def test_file_at_each_place() -> None:
-    files = {"/work/top": "a {\n whoami\n}\n", "/work/body": "cache 30", "/work/options": "success 1\n"}
+    files = {"/conf/top": "a {\n whoami\n}\n", "/conf/body": "cache 30", "/conf/options": "success 1\n"}
     corefile = parse_corefile("import top\nb {\n import body\n hosts {\n import options\n }\n}", files)
     assert [labels(block) for block in corefile.blocks] == [["a"], ["b"]]
     assert words(corefile.blocks[1]) == {"cache": ["cache", "30"], "hosts": ["hosts", "{", "success", "1", "}"]}
-    assert corefile.files == ("/work/Corefile", "/work/top", "/work/body", "/work/options")
+    assert corefile.files == ("/conf/Corefile", "/conf/top", "/conf/body", "/conf/options")
 
 
 def test_labels_from_a_file() -> None:
-    (block,) = parse_corefile("a,\nimport names\n{\n whoami\n}", {"/work/names": "b c,\nd\n"}).blocks
+    (block,) = parse_corefile("a,\nimport names\n{\n whoami\n}", {"/conf/names": "b c,\nd\n"}).blocks
     assert labels(block) == ["a", "b", "c", "d"]
 
 
@@ -126,17 +126,17 @@ def test_import_from_the_root_directory() -> None:
 
 
 def test_errors_in_an_imported_file_name_it() -> None:
-    assert error("import inc", {"/work/inc": ". {\n\n foo\n}"}) == (
-        "/work/inc:3 - Error during parsing: Unknown directive 'foo'"
+    assert error("import inc", {"/conf/inc": ". {\n\n foo\n}"}) == (
+        "/conf/inc:3 - Error during parsing: Unknown directive 'foo'"
     )
 
 
 def test_snippet_defined_in_a_file() -> None:
-    assert body("import lib\n. {\n import s\n}", {"/work/lib": "(s) {\n whoami\n}"}) == {"whoami": ["whoami"]}
+    assert body("import lib\n. {\n import s\n}", {"/conf/lib": "(s) {\n whoami\n}"}) == {"whoami": ["whoami"]}
 
 
 def test_glob_is_sorted_and_worth_a_warning_only() -> None:
-    files = {"/work/c/b.conf": "b {\n}", "/work/c/a.conf": "a {\n}", "/work/c/x.txt": "}"}
+    files = {"/conf/c/b.conf": "b {\n}", "/conf/c/a.conf": "a {\n}", "/conf/c/x.txt": "}"}
     corefile = parse_corefile("import c/*.conf\nimport c/*.none\nimport c/n?ne\nimport c]\n", files)
     assert [labels(block) for block in corefile.blocks] == [["a"], ["b"]]
     assert corefile.warnings == (
@@ -144,23 +144,23 @@ def test_glob_is_sorted_and_worth_a_warning_only() -> None:
         "No files matching import glob pattern: c/n?ne",
         "No files matching import glob pattern: c]",
     )
-    assert corefile.files == ("/work/Corefile", "/work/c/a.conf", "/work/c/b.conf")
+    assert corefile.files == ("/conf/Corefile", "/conf/c/a.conf", "/conf/c/b.conf")
 
 
 def test_directories_and_unreadable_files() -> None:
-    assert error("import c", {"/work/c/x": ""}) == (
-        "Corefile:1 - Error during parsing: Could not import /work/c: is a directory"
+    assert error("import c", {"/conf/c/x": ""}) == (
+        "Corefile:1 - Error during parsing: Could not import /conf/c: is a directory"
     )
-    read = DictReader({"/work/x": ""}, denied=("/work/x",))
-    with pytest.raises(CorefileError, match=r"Could not import /work/x: open /work/x: permission denied$"):
+    read = DictReader({"/conf/x": ""}, denied=("/conf/x",))
+    with pytest.raises(CorefileError, match=r"Could not import /conf/x: open /conf/x: permission denied$"):
         parse("import x", "Corefile", env={}, known=KNOWN, read=read)
 
 
 def test_a_file_imported_often_is_read_once() -> None:
-    read = DictReader({"/work/x": "whoami\n"})
+    read = DictReader({"/conf/x": "whoami\n"})
     text = "".join(f"z{n} {{\n import x\n}}\n" for n in range(20))
     assert len(parse(text, "Corefile", env={}, known=KNOWN, read=read).blocks) == 20
-    assert read.reads == ["/work/x"]
+    assert read.reads == ["/conf/x"]
 
 
 SNIPPET_CYCLE = "maximum snippet import depth (10000) exceeded"
@@ -178,16 +178,16 @@ FILE_CYCLE = "maximum file import depth (10000) exceeded"
             {},
             f"Corefile:3 - {PARSING} {SNIPPET_CYCLE}",
         ),
-        (". {\n cache {\n import x\n }\n}", {"x": "import x"}, f"/work/x:1 - {PARSING} {FILE_CYCLE}"),
-        ("import x", {"x": "import y", "y": "\nimport ../work/x"}, f"/work/y:2 - {PARSING} {FILE_CYCLE}"),
-        ("import *", {"x": "import *"}, f"/work/x:1 - {PARSING} {FILE_CYCLE}"),
+        (". {\n cache {\n import x\n }\n}", {"x": "import x"}, f"/conf/x:1 - {PARSING} {FILE_CYCLE}"),
+        ("import x", {"x": "import y", "y": "\nimport ../conf/x"}, f"/conf/y:2 - {PARSING} {FILE_CYCLE}"),
+        ("import *", {"x": "import *"}, f"/conf/x:1 - {PARSING} {FILE_CYCLE}"),
         ("import Corefile", {"Corefile": ""}, f"Corefile:1 - {PARSING} {FILE_CYCLE}"),
-        ("(s) {\n import x\n}\nimport s", {"x": "import s"}, f"/work/x:1 - {PARSING} {SNIPPET_CYCLE}"),
+        ("(s) {\n import x\n}\nimport s", {"x": "import s"}, f"/conf/x:1 - {PARSING} {SNIPPET_CYCLE}"),
     ],
 )
 def test_cycles_end_at_once(text: str, files: dict[str, str], expected: str) -> None:
     """B125: a file that imports itself was read for ever."""
-    assert error(text, {f"/work/{name}": content for name, content in files.items()}) == expected
+    assert error(text, {f"/conf/{name}": content for name, content in files.items()}) == expected
 
 
 def test_the_same_snippet_by_two_ways_is_no_cycle() -> None:
@@ -223,11 +223,11 @@ def test_multiplying_text_ends() -> None:
 
 def test_depth_and_number_of_imports_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """S22"""
-    chain = {f"/work/f{n}": f"import f{n + 1}" for n in range(9)} | {"/work/f9": "a {\n}"}
+    chain = {f"/conf/f{n}": f"import f{n + 1}" for n in range(9)} | {"/conf/f9": "a {\n}"}
     assert labels(parse_corefile("import f0", chain).blocks[0]) == ["a"]
     monkeypatch.setattr(imports, "MAX_IMPORT_DEPTH", 9)
-    assert error("import f0", chain) == f"/work/f8:1 - {PARSING} {FILE_CYCLE}"
+    assert error("import f0", chain) == f"/conf/f8:1 - {PARSING} {FILE_CYCLE}"
     monkeypatch.setattr(imports, "MAX_IMPORTS", 4)
     text = "import x\n" * 4
-    assert parse_corefile(text, {"/work/x": ""}).blocks == ()
-    assert "maximum file import depth" in error(text + "import x", {"/work/x": ""})
+    assert parse_corefile(text, {"/conf/x": ""}).blocks == ()
+    assert "maximum file import depth" in error(text + "import x", {"/conf/x": ""})
