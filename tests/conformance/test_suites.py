@@ -19,9 +19,7 @@ FROM_MANIFESTS = ("kubernetes/default", "kubernetes/verified")
 
 # Shrink this as plugins are written.
 NOT_YET = {
-    "azure", "clouddns", "dnstap", "etcd", "geoip", "grpc",
-    "grpc_server", "https", "https3", "nomad", "on", "pprof", "proxyproto", "quic",
-    "route53", "shed", "sign", "tls", "trace",
+    "azure", "clouddns",
 }  # fmt: skip
 
 

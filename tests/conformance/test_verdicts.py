@@ -12,8 +12,6 @@ AGREE = 0.97
 SAME_TEXT = 0.9
 
 DISAGREEMENTS = {
-    "zone-grpc-scheme": "The scheme is not supported yet.",
-    "zone-mixed-schemes": "The scheme is not supported yet.",
     "forward-https": "DNS over HTTPS to upstreams is supported, as by newer releases.",
     "zone-dup-case": "Zones are kept in lower case, as by newer releases: it is defined twice.",
     "dup-view-after": "Blocks with and without a view may stand in any order, as in newer releases.",

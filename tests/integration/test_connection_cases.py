@@ -9,6 +9,7 @@ from support.listening import World, numbers, query, stream
 from waypost.dispatch.timeouts import Timeouts
 from waypost.listeners.sockets import open_socket
 from waypost.listeners.tcp import TcpListener
+from waypost.listeners.terms import Terms
 
 CLIENTS = 200
 IDLE = 0.15
@@ -19,7 +20,7 @@ async def test_a_query_at_the_moment_of_the_timeout() -> None:
     """B146: a server that closed its socket under the client's query reset the connection."""
     world = World()
     listener = TcpListener(open_socket(socket.AF_INET, socket.SOCK_STREAM, "127.0.0.1", "0"), world.registry)
-    await listener.serve(world.server, Timeouts(idle=IDLE))
+    await listener.serve(world.server, Terms(Timeouts(idle=IDLE)))
     port = listener.sock.getsockname()[1]
 
     async def client(number: int) -> list[int]:

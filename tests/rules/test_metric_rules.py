@@ -14,11 +14,21 @@ NAME = re.compile(r"(coredns|waypost)(_[a-z0-9]+)+")
 LABEL = re.compile(r"[a-z]+(_[a-z]+)*")
 UNITS = ("_seconds", "_bytes")
 STARTED = {
+    "coredns_dns_https3_responses_total",
+    "coredns_dns_https_responses_total",
+    "coredns_dns_quic_responses_total",
     "coredns_kubernetes_dns_programming_duration_seconds",
     "coredns_kubernetes_rest_client_rate_limiter_duration_seconds",
     "coredns_kubernetes_rest_client_request_duration_seconds",
     "coredns_kubernetes_rest_client_requests_total",
     "coredns_plugin_enabled",
+    "waypost_autoscaler_changes_total",
+    "waypost_autoscaler_cores",
+    "waypost_autoscaler_leader",
+    "waypost_autoscaler_nodes",
+    "waypost_autoscaler_polls_total",
+    "waypost_autoscaler_replicas",
+    "waypost_autoscaler_wanted_replicas",
     "waypost_dropped_packets_total",
     "waypost_kubernetes_snapshot_age_seconds",
     "waypost_udp_receive_drops_total",

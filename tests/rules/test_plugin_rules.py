@@ -11,6 +11,7 @@ import pytest
 from support.directives import is_supported
 from support.examples import Example, examples
 from support.tree import PLUGIN_PAGES, ROOT
+from waypost.control.catalogue import NOT_INCLUDED
 from waypost.plugins.order import ORDER
 
 DIRECTIVES = [name for name in ORDER if is_supported(name)]
@@ -37,7 +38,12 @@ def test_plugin_has_a_page(name: str) -> None:
 
 
 def test_no_page_without_a_plugin() -> None:
-    assert [path.stem for path in PLUGIN_PAGES.glob("*.md") if path.stem not in DIRECTIVES] == []
+    assert [path.stem for path in PLUGIN_PAGES.glob("*.md") if path.stem not in (*DIRECTIVES, *NOT_INCLUDED)] == []
+
+
+def test_a_page_says_what_to_use_instead_of_what_is_left_out() -> None:
+    assert [name for name in NOT_INCLUDED if not (PLUGIN_PAGES / f"{name}.md").exists()] == []
+    assert set(NOT_INCLUDED).isdisjoint(DIRECTIVES)
 
 
 @pytest.mark.parametrize("example", examples(), ids=str)

@@ -9,7 +9,7 @@ from waypost.cli.plugins import is_present
 from waypost.plugins.order import ORDER
 
 HERE = re.compile(r"^Directives that work: (.+?)\.$", re.MULTILINE | re.DOTALL)
-NOT_YET = re.compile(r"^Not yet: (.+?)\.$", re.MULTILINE | re.DOTALL)
+NOT_YET = re.compile(r"^Not included: (.+?)\.$", re.MULTILINE | re.DOTALL)
 
 
 def names(pattern: re.Pattern[str]) -> list[str]:

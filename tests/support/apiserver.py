@@ -30,13 +30,19 @@ class ApiServer:
     """The server and its remote control. Use it as a context manager."""
 
     def __init__(
-        self, objects: Iterable[Json] = (), *, bookmark_every: float = 60.0, tls: ssl.SSLContext | None = None
+        self,
+        objects: Iterable[Json] = (),
+        *,
+        bookmark_every: float = 60.0,
+        tls: ssl.SSLContext | None = None,
+        handler: type[Handler] | None = None,
     ) -> None:
+        """`handler` answers more than LIST and WATCH."""
         self.store = Store(bookmark_every=bookmark_every)
         for obj in objects:
             self.put(PLURAL[obj["kind"]], obj)
-        handler = type("BoundHandler", (Handler,), {"store": self.store})
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler, bind_and_activate=True)
+        bound = type("BoundHandler", (handler or Handler,), {"store": self.store})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), bound, bind_and_activate=True)
         self._http.daemon_threads = True
         self._scheme = "http" if tls is None else "https"
         if tls is not None:

@@ -24,6 +24,7 @@ KINDS = {
     "pods": Kind("Pod", "v1", "/api/v1"),
     "namespaces": Kind("Namespace", "v1", "/api/v1", namespaced=False),
     "endpointslices": Kind("EndpointSlice", "discovery.k8s.io/v1", "/apis/discovery.k8s.io/v1"),
+    "nodes": Kind("Node", "v1", "/api/v1", namespaced=False),
 }
 PLURAL = {kind.name: plural for plural, kind in KINDS.items()}
 REFUSED_INITIAL_EVENTS = (

@@ -23,7 +23,7 @@ from waypost.wire import consts, names
 from waypost.wire.record import Record, Records, address, cname, srv, txt
 
 DNS_VERSION = b"1.1.0"
-_DNS_VERSION_LABEL = b"\x0bdns-version"
+DNS_VERSION_LABEL = b"\x0bdns-version"
 _DNS_VERSION_TTL = 28800
 _MAX_CHAIN = 10
 _ADDRESS_SIZES = {consts.TYPE_A: 4, consts.TYPE_AAAA: 16}
@@ -54,7 +54,7 @@ def answer(index: Index, policy: Policy, zone: bytes, qname: bytes, qtype: int) 
     SOA, NS and reverse names are not looked at here.
     """
     prefix = qname[: len(qname) - len(zone)].lower()
-    if prefix == _DNS_VERSION_LABEL and qtype == consts.TYPE_TXT:
+    if prefix == DNS_VERSION_LABEL and qtype == consts.TYPE_TXT:
         return Result(True, (txt(qname, _DNS_VERSION_TTL, DNS_VERSION),))
     question = parse(prefix, imported=policy.imported, zonal=policy.zonal)
     if question is None:

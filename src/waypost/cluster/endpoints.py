@@ -28,6 +28,10 @@ class Endpoints:
         """Every slice by its key, with its Service's key."""
         return list(self._slices.items())
 
+    def slices_of(self, service: bytes) -> tuple[bytes, ...]:
+        """The keys of a Service's slices, in the order of `by_service`."""
+        return self._names.get(service, ())
+
     def services_of(self, packed: bytes) -> tuple[bytes, ...]:
         """The keys of the Services with this ready address, each once, sorted."""
         return self._by_address.keys(packed)

@@ -20,6 +20,11 @@ from waypost.dispatch.site import Site
 from waypost.plugins.order import ORDER
 
 GROUP = "waypost.plugins"
+NOT_INCLUDED: Mapping[str, str] = {
+    "azure": "ask for zones of Azure DNS with forward, or serve an export of them with file",
+    "clouddns": "ask for zones of Google Cloud DNS with forward, or serve an export of them with file",
+}
+"""Directives of CoreDNS that Waypost leaves out on purpose, and what to write in their place."""
 
 
 class Plugin(Protocol):
@@ -53,6 +58,14 @@ def load_plugin(name: str) -> Plugin | None:
             return None
         raise
     return cast(Plugin, module)
+
+
+def absent(name: str) -> str:
+    """What to say of a known directive that this version does not have."""
+    instead = NOT_INCLUDED.get(name)
+    if instead is None:
+        return f"directive '{name}' is not supported yet"
+    return f"directive '{name}' is not included: {instead}"
 
 
 def installed() -> Catalogue:

@@ -13,13 +13,17 @@ from waypost.control.lender import Lease
 from waypost.corefile.errors import CorefileError
 from waypost.dispatch.site import Hook, Hooks
 from waypost.dispatch.timeouts import Timeouts
+from waypost.dispatch.transports import DEFAULT_LIMITS
+from waypost.listeners.schemes import DATAGRAM_SCHEMES, Listener, make_listener
 from waypost.listeners.sockets import ListenError, families, open_socket
-from waypost.listeners.tcp import TcpListener
+from waypost.listeners.terms import Terms
 from waypost.listeners.udp import UdpListener
 from waypost.metrics.registry import Registry
 
 _DRAIN_SECONDS = 5.0
 _HOOK_SECONDS = 5.0
+# Clients keep connections for gRPC until they are closed: a new one for each burst of queries would cost them more.
+_TIMEOUTS = {"grpc": Timeouts(idle=300.0)}
 
 
 class Instance:
@@ -38,7 +42,7 @@ class Instance:
         self._sockets = sockets
         self._metrics = metrics
         self._udp: list[tuple[UdpListener, Endpoint]] = []
-        self._tcp: list[tuple[TcpListener, Endpoint]] = []
+        self._listeners: list[tuple[Listener, Endpoint]] = []
 
     async def start(self) -> None:
         """Run the start hooks and get the sockets; on any error everything is given back and the error goes on."""
@@ -54,8 +58,8 @@ class Instance:
         """From here on this configuration answers; the listeners may have been an older one's until now."""
         for udp, endpoint in self._udp:
             udp.serve(self.plan.servers[endpoint])
-        for tcp, endpoint in self._tcp:
-            await tcp.serve(self.plan.servers[endpoint], self.plan.timeouts.get(endpoint, Timeouts()))
+        for listener, endpoint in self._listeners:
+            await listener.serve(self.plan.servers[endpoint], self._terms(endpoint))
         await run_hooks(self.hooks.active)
 
     async def finish(self) -> None:
@@ -75,34 +79,46 @@ class Instance:
 
     async def _drain(self) -> None:
         """Wait for queries on listeners that have gone to a newer configuration."""
-        pending = {task for server in self.plan.servers.values() for task in server.pending}
-        if pending:
-            await asyncio.wait(pending, timeout=_DRAIN_SECONDS)
+        await asyncio.gather(*(server.waiting.ended(_DRAIN_SECONDS) for server in self.plan.servers.values()))
 
     def _open_sockets(self) -> None:
         for endpoint, number in self.plan.sockets.items():
             for (family, host), n in product(families(endpoint.host), range(number)):
                 if endpoint.scheme == "dns":
                     self._udp.append((self._udp_listener(endpoint, family, host, n), endpoint))
-                self._tcp.append((self._tcp_listener(endpoint, family, host, n), endpoint))
+                self._listeners.append((self._listener(endpoint, family, host, n), endpoint))
+
+    def _terms(self, endpoint: Endpoint) -> Terms:
+        plan, scheme = self.plan, endpoint.scheme
+        return Terms(
+            plan.timeouts.get(endpoint) or _TIMEOUTS.get(scheme, Timeouts()),
+            plan.limits.get(endpoint) or DEFAULT_LIMITS[scheme],
+            plan.tls.get(endpoint),
+        )
 
     def _udp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str, n: int) -> UdpListener:
         def make() -> UdpListener:
-            try:
-                return UdpListener(open_socket(family, socket.SOCK_DGRAM, host, endpoint.port), self._metrics)
-            except ListenError as exc:
-                raise CorefileError.unlocated(f"ListenPacket: {exc}") from exc
+            return UdpListener(_bound(endpoint, family, host, datagram=True), self._metrics)
 
         return self._sockets.lend(("udp", host, endpoint.port, n), make)
 
-    def _tcp_listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str, n: int) -> TcpListener:
-        def make() -> TcpListener:
-            try:
-                return TcpListener(open_socket(family, socket.SOCK_STREAM, host, endpoint.port), self._metrics)
-            except ListenError as exc:
-                raise CorefileError.unlocated(f"Listen: {exc}") from exc
+    def _listener(self, endpoint: Endpoint, family: socket.AddressFamily, host: str, n: int) -> Listener:
+        scheme = endpoint.scheme
 
-        return self._sockets.lend(("tcp", host, endpoint.port, n), make)
+        def make() -> Listener:
+            sock = _bound(endpoint, family, host, datagram=scheme in DATAGRAM_SCHEMES)
+            return make_listener(scheme, sock, self._metrics)
+
+        return self._sockets.lend((scheme, host, endpoint.port, n), make)
+
+
+def _bound(endpoint: Endpoint, family: socket.AddressFamily, host: str, *, datagram: bool) -> socket.socket:
+    """A socket on one of an endpoint's addresses. Raises CorefileError, with CoreDNS's text."""
+    kind = socket.SOCK_DGRAM if datagram else socket.SOCK_STREAM
+    try:
+        return open_socket(family, kind, host, endpoint.port)
+    except ListenError as exc:
+        raise CorefileError.unlocated(f"{'ListenPacket' if datagram else 'Listen'}: {exc}") from exc
 
 
 async def run_hooks(hooks: Sequence[Hook], seconds: float | None = None) -> None:

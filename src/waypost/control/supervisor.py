@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from waypost.control.build import Listen, build
@@ -22,11 +22,15 @@ from waypost.control.files import BUILT_IN_NAME, OsReader, Source, built_in
 from waypost.control.instance import Instance
 from waypost.control.lender import Lease, Pool
 from waypost.corefile.errors import CorefileError
-from waypost.corefile.model import Corefile
+from waypost.corefile.model import Corefile, Token
 from waypost.corefile.parser import parse
 from waypost.dispatch.site import ConfigurationFacts, Hooks, Services
 from waypost.log import Log
 from waypost.metrics.registry import Registry
+
+# A query that waits for an upstream is a dozen objects, which go away by themselves. With Python's own thresholds (700,
+# 10, 10) the collector would look at each of them several times meanwhile, which took half of the time of such a query.
+_GC_THRESHOLDS = (20_000, 20, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Settings:
     port: str = "53"
     manifests: tuple[str, ...] = ()
     listen: Listen | None = None
+    kubeconfig: tuple[str, str] = ("", "")
 
 
 class Supervisor:
@@ -92,6 +97,7 @@ class Supervisor:
             exit=self._exit,
             watch_configuration=lambda every, jitter: intervals.append((every, jitter)),
             manifests=self.settings.manifests,
+            kubeconfig=self.settings.kubeconfig,
             configuration=ConfigurationFacts(digest, () if built_in else corefile.files, time.time()),
         )
         try:
@@ -235,10 +241,15 @@ def read_corefile(
             raise CorefileError.unlocated(f"{source.name} is missing or has no server block")
         corefile = parse(built_in(port), BUILT_IN_NAME, env=os.environ, known=known, read=reader)
     tree = [
-        [list(block.labels), [[directive.name, list(directive.tokens)] for directive in block.directives]]
+        [_places(block.labels), [[directive.name, _places(directive.tokens)] for directive in block.directives]]
         for block in corefile.blocks
     ]
     return corefile, hashlib.sha512(json.dumps(tree).encode()).hexdigest()
+
+
+def _places(tokens: Sequence[Token]) -> list[tuple[object, ...]]:
+    """What of the tokens makes another configuration: all but the columns, so that indenting a line is no change."""
+    return [token[:-1] for token in tokens]
 
 
 def _settle_memory() -> None:
@@ -249,3 +260,4 @@ def _settle_memory() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)

@@ -14,13 +14,16 @@ class CorefileError(Exception):
     """A fault in the user's configuration.
 
     `str()` gives `PREFIX FILE:LINE - KIND: TEXT`, or `PREFIX TEXT` for an error that has no place in a file
-    (`file` is then empty). `prefix` names who complains, such as `plugin/cache: `.
+    (`file` is then empty). `prefix` names who complains, such as `plugin/cache: `. `column` is 0 if it is not known.
     """
 
-    def __init__(self, file: str, line: int, text: str, *, kind: str = PARSING, prefix: str = "") -> None:
+    def __init__(
+        self, file: str, line: int, text: str, *, kind: str = PARSING, prefix: str = "", column: int = 0
+    ) -> None:
         super().__init__(file, line, text)
         self.file = file
         self.line = line
+        self.column = column
         self.text = text
         self.kind = kind
         self.prefix = prefix
@@ -37,7 +40,7 @@ class CorefileError(Exception):
     @classmethod
     def at(cls, token: Token, text: str) -> Self:
         """`text` said of the place where `token` stands."""
-        return cls(token.file, token.line, text)
+        return cls(token.file, token.line, text, column=token.column)
 
     @classmethod
     def argument(cls, token: Token) -> Self:
@@ -55,8 +58,10 @@ class CorefileError(Exception):
     def syntax(cls, token: Token, expected: str) -> Self:
         """`token` stands where `expected` must stand."""
         text = f"Unexpected token '{token.text}', expecting '{expected}'"
-        return cls(token.file, token.line, text, kind=SYNTAX)
+        return cls(token.file, token.line, text, kind=SYNTAX, column=token.column)
 
     def with_prefix(self, prefix: str) -> CorefileError:
         """The same error with `prefix` in front, as `plugin/cache: `; prefixes add up."""
-        return CorefileError(self.file, self.line, self.text, kind=self.kind, prefix=prefix + self.prefix)
+        return CorefileError(
+            self.file, self.line, self.text, kind=self.kind, prefix=prefix + self.prefix, column=self.column
+        )

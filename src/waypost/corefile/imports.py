@@ -90,7 +90,7 @@ class Importer:
             raise CorefileError.at(argument, f"Failed to use import pattern {target}: syntax error in pattern")
         paths = sorted(self.read.glob(pattern))
         if not paths and not any(char in pattern for char in "*?]"):
-            raise CorefileError.at(argument, f"File to import not found: {target}")
+            raise CorefileError.at(argument, f"File to import not found: {target}") from FileNotFoundError(target)
         if not paths:
             self.warnings.append(f"No files matching import glob pattern: {target}")
         return paths

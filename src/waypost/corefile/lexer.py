@@ -8,6 +8,7 @@ with the line. A carriage return outside quotes is no character at all: it neith
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from waypost.corefile.errors import CorefileError
@@ -21,7 +22,7 @@ BYTE_ORDER_MARK: Final = "\ufeff"
 PIECE: Final = re.compile(
     rf"""
       [{SPACE}\r]+
-    | \#[^\n]*
+    | (?P<comment>\#[^\n]*)
     | "(?P<quoted>[^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?\Z)
     | (?P<word>[^{SPACE}\r"\#][^{SPACE}\#]*)(?:\#[^{SPACE}]*)?
     """,
@@ -29,20 +30,39 @@ PIECE: Final = re.compile(
 )
 
 
+def pieces(text: str) -> Iterator[tuple[re.Match[str], int, int]]:
+    """Everything in `text` but blanks: the match of PIECE, its line, its column in characters; both count from 1.
+
+    The match's `lastgroup` is `word`, `quoted` or `comment`.
+    """
+    start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+    line = 1
+    newline = start - 1  # where the last one stands
+    for piece in PIECE.finditer(text, start):
+        if piece.lastgroup is not None:
+            yield piece, line, piece.start() - newline
+        if breaks := piece[0].count("\n"):
+            line += breaks
+            newline = piece.start() + piece[0].rindex("\n")
+
+
 def tokenize(text: str, file: str) -> list[Token]:
     """The tokens of `text`, marked with `file` as it is to appear in messages.
 
-    A quote that is never closed reaches to the end. Raises CorefileError for more than MAX_TOKENS tokens.
+    A quote that is never closed reaches to the end. Raises CorefileError for more than MAX_TOKENS tokens, and for a
+    NUL character, which can stand in no name of a file or host.
     """
+    if "\0" in text:
+        at = text.index("\0")
+        line_start = text.rfind("\n", 0, at) + 1
+        raise CorefileError(file, text.count("\n", 0, at) + 1, "a NUL character is no text", column=at - line_start + 1)
     tokens: list[Token] = []
-    line = 1
-    for piece in PIECE.finditer(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0):
-        breaks = piece[0].count("\n")
+    for piece, line, column in pieces(text):
         if piece.lastgroup == "word":
-            tokens.append(Token(piece["word"].replace("\r", ""), file, line))
+            tokens.append(Token(piece["word"].replace("\r", ""), file, line, 0, column))
         elif piece["quoted"] or piece[0] == '""':
-            tokens.append(Token(piece["quoted"].replace('\\"', '"'), file, line, breaks))
-        line += breaks
+            quoted = piece["quoted"]
+            tokens.append(Token(quoted.replace('\\"', '"'), file, line, quoted.count("\n"), column))
         if len(tokens) > MAX_TOKENS:
             raise CorefileError(file, line, f"too many tokens, at most {MAX_TOKENS} are allowed")
     return tokens

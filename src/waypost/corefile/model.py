@@ -9,13 +9,15 @@ from typing import NamedTuple
 class Token(NamedTuple):
     """One word of a Corefile and the place where it starts.
 
-    `line` counts from 1. `breaks` is how many newlines the word spans in the file: only a quoted one can.
+    `line` and `column` (of characters) count from 1; column 0 is none. `breaks` is how many newlines the word spans
+    in the file: only a quoted one can.
     """
 
     text: str
     file: str
     line: int
     breaks: int = 0
+    column: int = 0
 
     def continues(self, previous: Token) -> bool:
         """Whether this token stands on the line on which `previous` ends."""

@@ -12,7 +12,7 @@ the words of a directive mean is its plugin's affair.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.imports import Importer, Reader, depth_exceeded
@@ -20,16 +20,27 @@ from waypost.corefile.lexer import tokenize
 from waypost.corefile.limits import Budget
 from waypost.corefile.model import Corefile, Directive, ServerBlock, Token
 from waypost.corefile.stream import Origin, TokenStream
-from waypost.corefile.variables import Variables
+from waypost.corefile.variables import Variables, valid_text
+
+Report = Callable[[CorefileError], None]
+"""Takes an error that does not keep the rest from being read."""
 
 
 def parse(
-    text: str, file: str, *, env: Mapping[str, str], known: Container[str], read: Reader, base: str = ""
+    text: str,
+    file: str,
+    *,
+    env: Mapping[str, str],
+    known: Container[str],
+    read: Reader,
+    base: str = "",
+    report: Report | None = None,
 ) -> Corefile:
     """The server blocks of `text`; none if it holds only comments and snippets.
 
     `file` is the name that messages show and, seen from the directory `base`, the place that relative imports
-    start from. `known` are the names of all directives. Raises CorefileError, and for any text within bounded work.
+    start from. `known` are the names of all directives. Raises CorefileError, and for any text within bounded work;
+    with `report` only for a text that is beyond these bounds. Unknown directives are among the others then.
     """
     start = Token("", file, 0)
     budget = Budget()
@@ -38,21 +49,44 @@ def parse(
     importer = Importer(read, base, variables)
     main = read.absolute(file, base)
     importer.files[main] = None
-    stream = TokenStream(tokenize(text, file), Origin(main), start, budget)
-    blocks = Parser(stream, importer, variables, known).blocks()
+    stream = TokenStream(tokenize(valid_text(text), file), Origin(main), start, budget)
+    blocks = Parser(stream, importer, variables, known, report).blocks()
     return Corefile(tuple(blocks), tuple(importer.files), tuple(importer.warnings))
 
 
 class Parser:
     """One pass over the tokens of a Corefile; each method reads the piece of grammar it is named after."""
 
-    __slots__ = ("importer", "known", "stream", "variables")
+    __slots__ = ("importer", "known", "report", "stream", "variables")
 
-    def __init__(self, stream: TokenStream, importer: Importer, variables: Variables, known: Container[str]) -> None:
+    def __init__(
+        self,
+        stream: TokenStream,
+        importer: Importer,
+        variables: Variables,
+        known: Container[str],
+        report: Report | None = None,
+    ) -> None:
         self.stream = stream
         self.importer = importer
         self.variables = variables
         self.known = known
+        self.report = report
+
+    def complain(self, error: CorefileError) -> None:
+        """Report an error, or raise it if nobody takes reports."""
+        if self.report is None:
+            raise error
+        self.report(error)
+
+    def bring_in(self) -> None:
+        """Carry out the import line whose first word is current; one that cannot be carried out brings in nothing."""
+        try:
+            self.importer.carry_out(self.stream)
+        except CorefileError as error:
+            self.complain(error)
+            while self.stream.next_on_line():
+                pass
 
     def blocks(self) -> list[ServerBlock]:
         blocks = []
@@ -75,7 +109,7 @@ class Parser:
             self.stream.step_back()
         directives = self.directives()
         if braced and self.stream.current.text != "}":
-            raise CorefileError.syntax(self.stream.current, "}")
+            self.complain(CorefileError.syntax(self.stream.current, "}"))
         return ServerBlock(labels, directives)
 
     def labels(self) -> tuple[tuple[Token, ...], bool]:
@@ -85,14 +119,14 @@ class Parser:
         expecting = False
         while True:
             if stream.current.text == "import" and stream.starts_line:
-                self.importer.carry_out(stream)
+                self.bring_in()
                 if stream.next():
                     continue
                 at_end = True
             elif stream.current.text == "{":
                 if expecting:
                     text = "Expected another address but had '{' - check for extra comma"
-                    raise CorefileError.at(stream.current, text)
+                    self.complain(CorefileError.at(stream.current, text))
                 return tuple(labels), False
             else:
                 label = self.variables.expand(stream.current)
@@ -101,16 +135,18 @@ class Parser:
                     labels.append(label._replace(text=label.text.removesuffix(",")))
                 at_end = not stream.next()
             if at_end and expecting:
-                raise CorefileError.end_of_file(stream.current)
+                self.complain(CorefileError.end_of_file(stream.current))
             if at_end or (not expecting and stream.starts_line):
                 return tuple(labels), at_end
 
     def snippet(self, name: str) -> None:
         stream = self.stream
         if name in self.importer.snippets:
-            raise CorefileError.at(stream.current, f"redeclaration of previously declared snippet {name}")
+            self.complain(CorefileError.at(stream.current, f"redeclaration of previously declared snippet {name}"))
         if stream.current.text != "{":
-            raise CorefileError.syntax(stream.current, "{")
+            self.complain(CorefileError.syntax(stream.current, "{"))
+            stream.step_back()
+            return
         opening = stream.current
         body: list[Token] = []
         depth = 1
@@ -120,11 +156,11 @@ class Parser:
                 break
             body.append(stream.current)
         else:
-            raise CorefileError.syntax(stream.current, "}")
+            self.complain(CorefileError.syntax(stream.current, "}"))
         for before, word, argument in zip([opening, *body], body, body[1:], strict=False):
             if word.text == "import" and argument.text == name and not word.continues(before):
-                raise depth_exceeded(stream.current, "snippet")
-        self.importer.snippets[name] = body
+                self.complain(depth_exceeded(stream.current, "snippet"))
+        self.importer.snippets.setdefault(name, body)
 
     def directives(self) -> tuple[Directive, ...]:
         """The body of a server block, up to its `}` or the end of the text."""
@@ -132,11 +168,11 @@ class Parser:
         tokens: dict[str, list[Token]] = {}
         while stream.next() and stream.current.text != "}":
             if stream.current.text == "import":
-                self.importer.carry_out(stream)
+                self.bring_in()
                 continue
             name = self.variables.expand(stream.current)
             if name.text not in self.known:
-                raise CorefileError.at(name, f"Unknown directive '{name.text}'")
+                self.complain(CorefileError.at(name, f"Unknown directive '{name.text}'"))
             occurrence = tokens.setdefault(name.text, [])
             occurrence.append(name)
             self.arguments(occurrence)
@@ -156,11 +192,14 @@ class Parser:
                 return
             elif text == "}":
                 if depth == 0:
-                    raise CorefileError.at(stream.current, "Unexpected '}' because no matching opening brace")
+                    text = "Unexpected '}' because no matching opening brace"
+                    self.complain(CorefileError.at(stream.current, text))
+                    stream.step_back()
+                    return
                 depth -= 1
             elif text == "import" and stream.starts_line:
-                self.importer.carry_out(stream)
+                self.bring_in()
                 continue
             tokens.append(self.variables.expand(stream.current))
         if depth > 0:
-            raise CorefileError.end_of_file(stream.current)
+            self.complain(CorefileError.end_of_file(stream.current))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,6 +12,7 @@ from waypost.corefile.model import Token
 
 FORMS: Final = (("{%", "%}"), ("{$", "}"))
 MAX_REPLACEMENTS: Final = 1_000
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Variables:
@@ -41,8 +43,13 @@ class Variables:
             if start < 0 or end <= start + len(opening):
                 return text
             reference = text[start : end + len(closing)]
-            value = self.env.get(reference[len(opening) : -len(closing)], "")
+            value = valid_text(self.env.get(reference[len(opening) : -len(closing)], ""))
             times = text.count(reference)
             self.budget.spend_characters(len(text) + times * len(value), token)
             text = text.replace(reference, value)
         raise CorefileError.at(token, "environment variables expand without end")
+
+
+def valid_text(value: str) -> str:
+    """`value` with U+FFFD for each surrogate: so the environment, and lenient readers, give bytes that are no UTF-8."""
+    return value if value.isascii() else SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)

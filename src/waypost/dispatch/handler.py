@@ -1,7 +1,8 @@
 """★5 What a plugin is: `serve` gives a reply, or an awaitable of one when it must wait.
 
-An answer from memory is a plain call through the chain: no task, no turn of the event loop. A plugin that does
-something with the next one's reply says `then(self.next.serve(request), change)`. It may also be an `async def serve`.
+An answer from memory is a plain call through the chain: no task, no turn of the event loop. One that comes later from
+a source that calls back is a `Pending`. A plugin that does something with the next one's reply, now or later, says
+`then(self.next.serve(request), change)`. It may also be an `async def serve`.
 
 Plugins find each other through the Protocols below, never by import.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from waypost.dispatch.pending import Pending
 from waypost.dispatch.request import Request
 from waypost.wire import consts
 from waypost.wire.record import Record
@@ -34,6 +36,8 @@ def then(outcome: Outcome, change: Callable[[Reply], Outcome]) -> Outcome:
     """Apply `change` to the reply: now if it is there, else when it comes. Exceptions pass through."""
     if type(outcome) is Reply:
         return change(outcome)
+    if isinstance(outcome, Pending):
+        return outcome.then(change)
     return _later(outcome, change)  # type: ignore[arg-type]  # mypy does not narrow by type()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from waypost.dispatch.trace import NOTED, Note, Trace
+from waypost.metrics.traffic import Again
 from waypost.wire import consts
 from waypost.wire.query import Query
 from waypost.wire.reply import Reply
@@ -25,7 +27,7 @@ class Request:
     look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining. `asked` is, for a
     child, the question that came into the chain, which access rules must see too. `sign`, if set, makes of each message
     of the reply the one that leaves; a child has it too, as a sign that who asked is known. `repeats` is a list if the
-    answer may be kept by `dispatch.memo`: plugins that count append how to count once more.
+    answer may be kept by `dispatch.memo`: plugins that count append how to count more of the same.
     """
 
     __slots__ = (
@@ -60,11 +62,11 @@ class Request:
         self.received = received
         self.local = local
         self.asked: Query | None = None
-        self.repeats: list[Callable[[float], None]] | None = None
+        self.repeats: list[Callable[[Again], None]] | None = None
         self.sign: Callable[[bytes], bytes] | None = None
         self.site: Site | None = None
         self.metadata: dict[str, Callable[[], str]] | None = None
-        self.trace: list[str] | None = None
+        self.trace: Trace | None = None
         self.depth = 0
 
     @property
@@ -117,7 +119,7 @@ class Request:
         """
         return self.server.lookup(self, qname, qtype)
 
-    def note(self, text: str) -> None:
-        """Record a decision while explaining; callers test `trace` first where it costs."""
+    def note(self, plugin: str, text: str, step: str = NOTED, *objects: str, version: str = "") -> None:
+        """Record a decision while explaining, see `Note`; callers test `trace` first where the text costs."""
         if self.trace is not None:
-            self.trace.append(text)
+            self.trace.notes.append(Note(plugin, text, step, objects, version, self.depth))

@@ -6,20 +6,23 @@ sockets: a listener hands it a packet and sends what it gets back.
 
 from __future__ import annotations
 
-import asyncio
 import time
 import traceback
 from collections.abc import Awaitable
+from functools import partial
 
-from waypost.dispatch.handler import Outcome
+from waypost.dispatch.handler import Outcome, then
 from waypost.dispatch.memo import Memo
+from waypost.dispatch.pending import Pending
+from waypost.dispatch.proxying import ProxyPolicy
 from waypost.dispatch.request import Address, Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.waiting import Waiting
 from waypost.dispatch.zones import ZoneMap
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.metrics.traffic import Traffic
-from waypost.wire import consts
+from waypost.wire import consts, names
 from waypost.wire.errors import Rejected
 from waypost.wire.fit import bad_version, pack, reply_size
 from waypost.wire.query import Query, parse_query
@@ -40,8 +43,8 @@ _OPEN_CLASSES = ("chaos", "forward")
 class Server:
     """One listen address and its server blocks.
 
-    `host` is empty for an unbound listener. `memos` are for clients with IPv4 and with IPv6 addresses. `pending` are
-    the tasks of queries that wait; listeners keep it.
+    `host` is empty for an unbound listener. `memos` are for clients with IPv4 and with IPv6 addresses. `waiting`
+    has the queries that wait; listeners keep it.
     """
 
     __slots__ = (
@@ -55,9 +58,11 @@ class Server:
         "log",
         "max_udp_size",
         "memos",
-        "pending",
         "port",
+        "proxying",
+        "sheds",
         "stacktrace",
+        "waiting",
         "zones",
     )
 
@@ -68,8 +73,10 @@ class Server:
         self.log = log
         self.zones = ZoneMap()
         self.memos = (Memo(), Memo())
-        self.pending: set[asyncio.Task[None]] = set()
+        self.waiting = Waiting()
         self.max_udp_size = 65535
+        self.proxying: ProxyPolicy | None = None
+        self.sheds = False
         self.debug = False
         self.stacktrace = False
         self._any_class = False
@@ -83,20 +90,18 @@ class Server:
         self.debug = self.debug or site.debug
         self.stacktrace = site.stacktrace
         self.max_udp_size = min(self.max_udp_size, site.max_udp_size)
+        self.proxying = site.proxying or self.proxying
+        self.sheds = self.sheds or site.sheds
         self._any_class = self._any_class or any(name in site.handlers for name in _OPEN_CLASSES)
         # Which block answers must not depend on the client either.
         self._same_for_all = self._same_for_all and not site.filters and site.collect is None
 
     def serve(self, wire: bytes, client: Address, datagram: bool, local: Address | None = None) -> Answer:
-        """Answer one packet (a UDP payload or one TCP message) from `client`."""
+        """Answer one packet (a UDP payload or one TCP message) from `client`.
+
+        For datagrams a listener first asks the memo of the client's family whether it has the answer (`Memo.recall`).
+        """
         received = time.perf_counter()
-        packet = wire[2:] if datagram else b""
-        memo = self.memos[len(client) > 2]
-        kept = memo.get(packet)
-        if kept is not None:
-            for repeat in kept.repeats:
-                repeat(received)
-            return wire[:2] + kept.answer
         try:
             query = parse_query(wire)
         except Rejected as rejected:
@@ -115,16 +120,18 @@ class Server:
             if site is None or site.chain is None:
                 return self._refuse(request)
             request.site = site
-            if site.repeatable and datagram and self._same_for_all and memo.came_before(packet):
+            if datagram and site.vouchers and self._same_for_all and self._memo(client).came_before(wire[2:]):
                 request.repeats = []
             outcome = site.chain.serve(request)
             if type(outcome) is Reply:
                 answer = self._finish(request, outcome)
-                if outcome.steady and request.repeats is not None and isinstance(answer, bytes):
-                    memo.keep(packet, answer[2:], outcome, request.repeats)
+                if request.repeats is not None and outcome.steady in site.vouchers and isinstance(answer, bytes):
+                    self._memo(client).keep(wire[2:], answer[2:], outcome, request.repeats)
                 return answer
         except Exception as exc:
-            return self._finish(request, self._recover(request, exc))
+            return self._finish_recovered(request, exc)
+        if isinstance(outcome, Pending):
+            return outcome.then(partial(self._finish, request)).rescue(partial(self._finish_recovered, request))
         return self._finish_later(request, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
 
     def lookup(self, request: Request, qname: bytes, qtype: int) -> Outcome:
@@ -133,6 +140,8 @@ class Server:
         child.asked = None  # a question of the server's own
         child.depth = request.depth + 1
         child.received = time.perf_counter()
+        if child.trace is not None:
+            child.note("server", f"looks up {names.to_text(qname)} {consts.type_text(qtype)}")
         if child.depth > _MAX_DEPTH:
             return _written_by_server(child.query, consts.SERVFAIL)
         site = self.zones.match(child)
@@ -140,9 +149,10 @@ class Server:
             return _written_by_server(child.query, consts.REFUSED)
         child.site = site
         outcome = site.chain.serve(child)
-        if isinstance(outcome, Reply):
-            return _looked_up(child.query, outcome)
-        return _looked_up_later(child.query, outcome)
+        return then(outcome, partial(_looked_up, child.query))
+
+    def _memo(self, client: Address) -> Memo:
+        return self.memos[len(client) > 2]
 
     def _finish(self, request: Request, reply: Reply) -> Messages:
         if not reply.written:
@@ -157,11 +167,14 @@ class Server:
         messages = (first, *(pack(request.query, further, datagram=False) for further in reply.more))
         return messages if sign is None else tuple(map(sign, messages))
 
+    def _finish_recovered(self, request: Request, exc: Exception) -> Messages:
+        return self._finish(request, self._recover(request, exc))
+
     async def _finish_later(self, request: Request, waiting: Awaitable[Reply]) -> Messages:
         try:
             return self._finish(request, await waiting)
         except Exception as exc:
-            return self._finish(request, self._recover(request, exc))
+            return self._finish_recovered(request, exc)
 
     def _refuse(self, request: Request) -> Messages:
         reply = _written_by_server(request.query, consts.REFUSED)
@@ -194,7 +207,3 @@ def _written_by_server(query: Query, rcode: int) -> Reply:
 
 def _looked_up(query: Query, reply: Reply) -> Reply:
     return reply if reply.written else _written_by_server(query, reply.rcode or consts.SERVFAIL)
-
-
-async def _looked_up_later(query: Query, waiting: Awaitable[Reply]) -> Reply:
-    return _looked_up(query, await waiting)

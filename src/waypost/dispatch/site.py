@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from waypost.corefile.zones import ZoneAddress
-from waypost.dispatch.handler import ChangeFeed, Handler, link
+from waypost.dispatch.handler import Handler, link
+from waypost.dispatch.proxying import ProxyPolicy
 from waypost.dispatch.request import Request
 from waypost.dispatch.timeouts import Timeouts
+from waypost.dispatch.transports import Limits, TlsSettings
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.wire import names
+
+if TYPE_CHECKING:
+    from waypost.dispatch.serve import Server
 
 T = TypeVar("T")
 Hook = Callable[[], Awaitable[None] | None]
@@ -71,6 +76,8 @@ class Services:
     """Look for a changed Corefile every so many seconds, give or take half of the second value (reload)."""
     manifests: tuple[str, ...] = ()
     """Manifest files or folders given on the command line: the cluster of blocks that name no other source."""
+    kubeconfig: tuple[str, str] = ("", "")
+    """A kubeconfig and the context in it (empty: the current one) for such blocks, if there are no manifests."""
     configuration: ConfigurationFacts = ConfigurationFacts()
 
 
@@ -89,10 +96,17 @@ class Site:
     debug: bool = False
     stacktrace: bool = False
     timeouts: Timeouts | None = None
+    tls: TlsSettings | None = None
+    limits: dict[str, Limits] = field(default_factory=dict)
+    """By scheme: those of listeners that carry many queries a connection."""
     sockets: int = 1
     """How many sockets each listen address has; the first block there decides."""
     max_udp_size: int = 65535
     """The largest datagram in bytes that a client may ask for by EDNS; a listener takes the smallest of its blocks."""
+    proxying: ProxyPolicy | None = None
+    """Whose PROXY headers are heard; a listener takes the last of its blocks that says so."""
+    sheds: bool = False
+    """Drop what a UDP socket cannot keep up with, the oldest first; one block of a listener is enough."""
     view: str = ""
     filters: list[Callable[[Request], bool]] = field(default_factory=list)
     collect: Callable[[Request], None] | None = None
@@ -101,12 +115,19 @@ class Site:
     """Handlers by directive, in chain order; a directive may add several."""
     peers: list[Site] = field(default_factory=list)
     """Every block of the configuration, this one included, in file order."""
+    servers: list[Server] = field(default_factory=list)
+    """The listen addresses where the block answers, once the configuration is built."""
     chain: Handler | None = None
-    repeatable: bool = False
-    """Steady replies of this block may be given again (see `dispatch.memo`)."""
+    vouchers: tuple[Handler, ...] = ()
+    """Whose steady replies may be given again (see `dispatch.memo`)."""
 
     def __post_init__(self) -> None:
         self.zones = tuple(names.from_text(address.zone) for address in self.addresses)
+
+    @property
+    def title(self) -> str:
+        """The block's labels as they are understood, `example.org.:53 tls://.:853`."""
+        return " ".join(f"{f'{a.scheme}://' if a.scheme != 'dns' else ''}{a.zone}:{a.port}" for a in self.addresses)
 
     @property
     def hooks(self) -> Hooks:
@@ -130,8 +151,9 @@ class Site:
         """Make the chain once every plugin is set up; a block without handlers has none."""
         handlers = self.all_handlers()
         self.chain = link(handlers) if handlers else None
-        first_other = next((handler for handler in handlers if not getattr(handler, "transparent", False)), None)
-        self.repeatable = isinstance(first_other, ChangeFeed)
+        opaque = (n for n, handler in enumerate(handlers) if not getattr(handler, "transparent", False))
+        reached = handlers[: next(opaque, len(handlers)) + 1]
+        self.vouchers = tuple(handler for handler in reached if getattr(handler, "vouches", False))
 
     def accepts(self, request: Request) -> bool:
         """True if every view filter passes."""

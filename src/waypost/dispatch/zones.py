@@ -71,4 +71,6 @@ class ZoneMap:
                 site.collect(request)
             if not site.filters or site.accepts(request):
                 return site
+            if request.trace is not None:
+                request.note("view", f"view {site.view} of the block {site.title} does not take this query")
         return None

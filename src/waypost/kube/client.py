@@ -1,4 +1,4 @@
-"""The HTTP side of the Kubernetes API: GET of a whole answer, and GET of an endless one, line by line.
+"""The HTTP side of the Kubernetes API: a whole answer, or with GET an endless one, line by line.
 
 aiohttp is imported when a client is made, so that nothing else in the program pays for it.
 """
@@ -6,11 +6,10 @@ aiohttp is imported when a client is made, so that nothing else in the program p
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from waypost.kube.auth import Credentials, Grant
@@ -18,6 +17,7 @@ from waypost.kube.config import ClusterAccess
 from waypost.kube.errors import ApiProtocolError, ApiUnreachable, status_error
 from waypost.kube.limits import Admission, Limits
 from waypost.kube.lines import LineSplitter
+from waypost.toolkit.http_errors import transport_error_text
 
 if TYPE_CHECKING:
     import aiohttp
@@ -30,6 +30,15 @@ MAX_BODY = 256 * 1024 * 1024
 MAX_ERROR_BODY = 64 * 1024
 READ_BUFFER = 64 * 1024
 """aiohttp's high-water mark: bounds how many events are decoded without a turn of the loop."""
+
+
+class Call(NamedTuple):
+    """One request; `content` is JSON of the type `content_type`."""
+
+    method: str
+    url: str
+    content: bytes = b""
+    content_type: str = ""
 
 
 class RequestMetrics(Protocol):
@@ -88,9 +97,22 @@ class ApiClient:
         encoding = "identity" if self._access.disable_compression else "gzip"
         url = self._url(path, params)
         async with self._admission.request(next_page="continue" in params) as waited:
-            response = await self._open(url, encoding, self._timeout, waited)
+            response = await self._open(Call("GET", url), encoding, self._timeout, waited)
             async with response:
                 return await self._body(response, url, MAX_BODY)
+
+    async def send_json_bytes(
+        self, method: str, path: str, content: bytes, content_type: str = "application/json"
+    ) -> bytes:
+        """POST, PUT or PATCH an object; gives the body of the answer. ApiStatusError, ApiUnreachable, ClusterError.
+
+        Without an answer (ApiUnreachable) it may have been done all the same.
+        """
+        call = Call(method, self._url(path, {}), content, content_type)
+        async with self._admission.request() as waited:
+            response = await self._open(call, "identity", self._timeout, waited)
+            async with response:
+                return await self._body(response, call.url, MAX_BODY)
 
     @asynccontextmanager
     async def stream_lines(self, path: str, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -101,7 +123,7 @@ class ApiClient:
         """
         url = self._url(path, params)
         async with self._admission.request() as waited:
-            response = await self._open(url, "identity", self._stream_timeout, waited)
+            response = await self._open(Call("GET", url), "identity", self._stream_timeout, waited)
         async with response, aclosing(self._lines(response, url)) as lines:
             yield lines
 
@@ -110,50 +132,54 @@ class ApiClient:
         return f"{self._access.server}{path}{'?' if query else ''}{query}"
 
     async def _open(
-        self, url: str, encoding: str, patience: aiohttp.ClientTimeout, waited: float
+        self, call: Call, encoding: str, patience: aiohttp.ClientTimeout, waited: float
     ) -> aiohttp.ClientResponse:
-        """An answer with status 200. Credentials that are refused are looked at again, once."""
+        """An answer with status 200, or 201 to a write. Credentials that are refused are looked at again, once."""
         if self._metrics:
-            self._metrics.throttled("GET", self._host, waited)
+            self._metrics.throttled(call.method, self._host, waited)
         grant = await self._credentials.current()
-        response = await self._send(url, encoding, patience, grant)
+        response = await self._send(call, encoding, patience, grant)
         if response.status == 401:
             self._credentials.rejected(grant)
             renewed = await self._credentials.current()
             if renewed != grant:
                 response.release()
-                response = await self._send(url, encoding, patience, renewed)
-        if response.status != 200:
+                response = await self._send(call, encoding, patience, renewed)
+        if response.status != 200 and (response.status != 201 or call.method == "GET"):
             async with response:
-                body = await self._body(response, url, MAX_ERROR_BODY)
+                body = await self._body(response, call.url, MAX_ERROR_BODY)
                 raise status_error(response.status, body, response.headers.get("Retry-After"))
         return response
 
     async def _send(
-        self, url: str, encoding: str, patience: aiohttp.ClientTimeout, grant: Grant
+        self, call: Call, encoding: str, patience: aiohttp.ClientTimeout, grant: Grant
     ) -> aiohttp.ClientResponse:
         from yarl import URL
 
         started = self._clock()
         code = "<error>"
+        sent: dict[str, Any] = {"data": call.content} if call.content else {}
+        about = {"Content-Type": call.content_type} if call.content else {}
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
-                response = await self._session.get(
-                    URL(url, encoded=True),
-                    headers={**grant.headers, "Accept-Encoding": encoding},
+                response = await self._session.request(
+                    call.method,
+                    URL(call.url, encoded=True),
+                    headers={**grant.headers, "Accept-Encoding": encoding, **about},
                     ssl=grant.tls or True,
                     server_hostname=self._access.tls_server_name if grant.tls else None,
                     proxy=self._access.proxy_url,
                     timeout=patience,
                     allow_redirects=False,
+                    **sent,
                 )
             code = str(response.status)
             return response
         except self._transport_errors as error:
-            raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
+            raise ApiUnreachable(f'{call.method.capitalize()} "{call.url}": {transport_error_text(error)}') from error
         finally:
             if self._metrics:
-                self._metrics.answered("GET", self._host, code, self._clock() - started)
+                self._metrics.answered(call.method, self._host, code, self._clock() - started)
 
     async def _body(self, response: aiohttp.ClientResponse, url: str, limit: int) -> bytes:
         parts: list[bytes] = []
@@ -179,30 +205,3 @@ class ApiClient:
             raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
         if splitter.unfinished:
             raise ApiUnreachable(f'Get "{url}": unexpected EOF')
-
-
-def transport_error_text(error: Exception) -> str:
-    """What went wrong, in the words of Go's net/http, which users match in logs."""
-    import aiohttp
-
-    match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return f"tls: failed to verify certificate: x509: {error.certificate_error}"
-        case aiohttp.ClientSSLError():
-            return f"tls: {error.os_error}"
-        case aiohttp.ClientConnectorDNSError():
-            return f"dial tcp: lookup {error.host}: no such host"
-        case aiohttp.ClientConnectorError():
-            # asyncio puts the address into strerror; the plain text is looked up. No errno: several addresses failed.
-            number = error.os_error.errno
-            reason = os.strerror(number).lower() if number else str(error.os_error)
-            return f"dial tcp {error.host}:{error.port}: connect: {reason}"
-        case TimeoutError():
-            return "i/o timeout"
-        case aiohttp.ServerDisconnectedError():
-            return "EOF"
-        case aiohttp.ClientPayloadError():
-            return "unexpected EOF"
-        case ConnectionResetError():
-            return "read: connection reset by peer"
-    return str(error) or type(error).__name__

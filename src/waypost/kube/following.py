@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from waypost.cluster.objects import Object
+from waypost.cluster.objects import Meta
 
-ObjectT_contra = TypeVar("ObjectT_contra", bound=Object, contravariant=True)
+
+class KubeObject(Protocol):
+    """Any object of the API."""
+
+    metadata: Meta
+
+
+ObjectT_contra = TypeVar("ObjectT_contra", bound=KubeObject, contravariant=True)
 
 
 class Sink(Protocol[ObjectT_contra]):

@@ -15,11 +15,12 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import msgspec
 from msgspec import Struct, field
 
-from waypost.cluster.objects import EndpointSlice, Meta, Namespace, Object, Pod, Service
+from waypost.cluster.objects import EndpointSlice, Meta, Namespace, Pod, Service
 from waypost.kube.client import ApiClient
 from waypost.kube.errors import ApiProtocolError, ApiStatusError, Status
+from waypost.kube.following import KubeObject
 
-ObjectT = TypeVar("ObjectT", bound=Object)
+ObjectT = TypeVar("ObjectT", bound=KubeObject)
 
 PAGE_LIMITS = (500, 500, 0)
 """Objects in a page, by attempt: a list whose continue token expires is started again, at last in one piece."""
@@ -167,7 +168,7 @@ class ResourceDecoder(Generic[ObjectT]):
         return cast("Event[ObjectT] | Failure", event)
 
 
-def _require_name(item: Object) -> None:
+def _require_name(item: KubeObject) -> None:
     if not item.metadata.name:
         raise ApiProtocolError("metadata.name: expected a name, got none")
 

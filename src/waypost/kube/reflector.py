@@ -117,6 +117,11 @@ class Reflector(Generic[ObjectT]):
         """True once the whole state was read; it stays true."""
         return self._synced.is_set()
 
+    @property
+    def version(self) -> int | None:
+        """The resourceVersion up to which the sink is true, None if it has to be listed again."""
+        return self._version
+
     async def wait_synced(self) -> None:
         """Returns when `synced` is true."""
         await self._synced.wait()

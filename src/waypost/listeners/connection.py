@@ -9,30 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 from waypost.dispatch.request import Address
 from waypost.dispatch.serve import Messages, Server
-from waypost.dispatch.timeouts import Timeouts
+from waypost.listeners.owner import Owner
 
 # How long a connection that we have half closed may go on sending.
 _LINGER_SECONDS = 1.0
-
-
-class Owner(Protocol):
-    """A listener. `server` and `timeouts` may be swapped at any time."""
-
-    server: Server | None
-    timeouts: Timeouts
-
-    def admit(self, connection: TcpConnection) -> bool:
-        """Whether the connection may live."""
-        ...
-
-    def forget(self, connection: TcpConnection) -> None:
-        """It is gone."""
-        ...
 
 
 class TcpConnection(asyncio.Protocol):
@@ -47,6 +31,7 @@ class TcpConnection(asyncio.Protocol):
         "_client",
         "_ended",
         "_finishing",
+        "_frame",
         "_local",
         "_owner",
         "_pending",
@@ -59,8 +44,10 @@ class TcpConnection(asyncio.Protocol):
         "_writable",
     )
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owner, frame: Callable[[Messages], bytes] | None = None) -> None:
+        """`frame` makes a piece of the stream of an answer; `framed`, if it is not given."""
         self._owner = owner
+        self._frame = frame or framed
         self._buffer = bytearray()
         self._pending: deque[bytes] = deque()
         self._client: Address = ("", 0)
@@ -159,7 +146,7 @@ class TcpConnection(asyncio.Protocol):
             answer = server.serve(self._pending.popleft(), self._client, False, self._local)
             self._queries += 1
             if isinstance(answer, bytes | tuple):
-                out.append(framed(answer))
+                out.append(self._frame(answer))
             elif answer is not None:
                 self._wait(server, answer)
             if 0 < limit <= self._queries:
@@ -181,8 +168,8 @@ class TcpConnection(asyncio.Protocol):
 
     def _wait(self, server: Server, answer: Awaitable[Messages]) -> None:
         self._task = asyncio.get_running_loop().create_task(self._write_later(answer))
-        server.pending.add(self._task)
-        self._task.add_done_callback(server.pending.discard)
+        server.waiting.add(self._task)
+        self._task.add_done_callback(server.waiting.discard)
 
     async def _write_later(self, waiting: Awaitable[Messages]) -> None:
         try:
@@ -193,7 +180,7 @@ class TcpConnection(asyncio.Protocol):
         finally:
             self._task = None
         if answer is not None and self._transport is not None:
-            self._transport.write(framed(answer))
+            self._transport.write(self._frame(answer))
         self._answer()
 
     def _end(self, transport: asyncio.Transport) -> None:

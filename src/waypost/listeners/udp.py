@@ -8,39 +8,53 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
+import time
 import warnings
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import Any
 
-from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Messages, Server
-from waypost.listeners.sockets import WILDCARDS, receive_drops
+from waypost.dispatch.pending import Pending
+from waypost.dispatch.serve import Answer, Messages, Server
+from waypost.dispatch.waiting import Waiting
+from waypost.listeners.datagrams import Datagrams, datagrams
+from waypost.listeners.proxied import ProxiedDatagrams
+from waypost.listeners.shedding import Shedding
+from waypost.listeners.sockets import receive_drops
 from waypost.metrics.registry import Counter, Registry
+from waypost.toolkit.mmsg import BATCH
 
-_DRAIN = 32
 # Before closing: as many turns as a full receive buffer needs, but not as long as somebody sends.
 _LAST_TURNS = 512
 _DRAIN_SECONDS = 5.0
-_MAX_DATAGRAM = 4096
 _MAX_WAITING = 10_000
-_IP_PKTINFO = 8
-_V4_INFO = struct.Struct("=i4s4s")
-_V6_INFO = struct.Struct("=16si")
-_LINK_LOCAL = b"\xfe\x80"
-_Control = list[tuple[int, int, bytes]]
 
 
 class UdpListener:
     """One bound UDP socket. `server` may be swapped at any time between two packets."""
 
-    __slots__ = ("_drops", "_loop", "_lost", "_metrics", "_missed", "_read", "_waiting", "server", "sock")
+    __slots__ = (
+        "_datagrams",
+        "_drops",
+        "_leaving",
+        "_loop",
+        "_lost",
+        "_metrics",
+        "_missed",
+        "_plain",
+        "_proxied",
+        "_shedding",
+        "_v6",
+        "_waiting",
+        "server",
+        "sock",
+    )
 
     def __init__(self, sock: socket.socket, metrics: Registry) -> None:
         self.sock = sock
         self.server: Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting = Waiting()
+        self._leaving: list[tuple[bytes, Any]] = []
         self._drops = metrics.counter(
             "waypost_dropped_packets_total",
             "Counter of packets that were dropped, by reason.",
@@ -54,115 +68,119 @@ class UdpListener:
         self._lost = 0
         self._metrics = metrics
         metrics.before_scrape.append(self._count_missed)
-        if _is_bound(sock):
-            self._read = self._drain_bound
-        else:
-            self._read = self._drain_unbound
-            _ask_for_destination(sock)
+        self._v6 = sock.family == socket.AF_INET6
+        self._datagrams: Datagrams = datagrams(sock)
+        self._plain = self._datagrams
+        self._shedding: Shedding | None = None
+        self._proxied: ProxiedDatagrams | None = None
 
     def serve(self, server: Server) -> None:
         """Hand packets to this server from now on."""
         self.server = server
+        self._proxied = ProxiedDatagrams.of(server, self._drops, self._proxied)
+        if not server.sheds:
+            self._shedding = None
+        elif self._shedding is None:
+            self._shedding = Shedding(self._plain, self.sock, server.label, self._metrics)
+        self._datagrams = self._shedding or self._plain
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-            self._loop.add_reader(self.sock.fileno(), self._read)
+            self._loop.add_reader(self.sock.fileno(), self._drain)
 
     async def close(self) -> None:
         """Answer what has already arrived, then close."""
         if self._loop is not None:
             self._loop.remove_reader(self.sock.fileno())
             for _ in range(_LAST_TURNS):
-                if not self._read():
+                if not self._drain():
                     break
-            if self._waiting:
-                await asyncio.wait(self._waiting, timeout=_DRAIN_SECONDS)
+            await self._waiting.ended(_DRAIN_SECONDS)
+            self._flush()
+        if self._shedding is not None:
+            self._shedding.close()
         self._count_missed()
         self._metrics.before_scrape.remove(self._count_missed)
         self.sock.close()
 
-    def _drain_bound(self) -> bool:
-        """Answer up to 32 packets; True if more may be waiting.
+    def _drain(self) -> bool:
+        """Answer one batch; True if more may be waiting.
 
         Answers leave together at the end: a client that sleeps is woken once for all of them, and not for each.
         """
         server = self.server
         assert server is not None
-        serve, receive, send = server.serve, self.sock.recvfrom, self.sock.sendto
-        answers: list[tuple[bytes, Address]] = []
-        more = True
-        for _ in range(_DRAIN):
-            try:
-                wire, client = receive(_MAX_DATAGRAM)
-            except BlockingIOError:
-                more = False
-                break
-            except OSError:  # an ICMP error of an earlier answer
-                self._drop("socket").inc()
-                continue
-            answer = serve(wire, client, True)
-            if isinstance(answer, bytes):
-                answers.append((answer, client))
-            elif answer is not None:
-                self._later(server, answer, client, None)
-        for reply, client in answers:
-            try:
-                send(reply, client)
-            except OSError:  # no way to the client, or a full send buffer: nobody to tell
-                self._drop("socket").inc()
-        return more
-
-    def _drain_unbound(self) -> bool:
-        """The same on a wildcard socket: the answer must leave from the address that the query came to."""
-        server = self.server
-        assert server is not None
-        sock = self.sock
-        answers: list[tuple[bytes, _Control, Address]] = []
-        more = True
-        for _ in range(_DRAIN):
-            try:
-                wire, control, _flags, client = sock.recvmsg(_MAX_DATAGRAM, 64)
-            except BlockingIOError:
-                more = False
-                break
-            except OSError:
-                self._drop("socket").inc()
-                continue
-            answer = server.serve(wire, client, True)
-            if isinstance(answer, bytes):
-                answers.append((answer, control, client))
-            elif answer is not None:
-                self._later(server, answer, client, _reply_control(control))
-        for reply, control, client in answers:
-            try:
-                sock.sendmsg((reply,), _reply_control(control), 0, client)
-            except OSError:
-                self._drop("socket").inc()
-        return more
-
-    def _later(self, server: Server, answer: Any, client: Address, control: _Control | None) -> None:
-        if len(self._waiting) >= _MAX_WAITING:
-            with warnings.catch_warnings():  # that coroutines inside of it never ran is what we want
-                warnings.simplefilter("ignore", RuntimeWarning)
-                answer.close()
-            self._drop("overload").inc()
-            return
-        assert self._loop is not None
-        task = self._loop.create_task(self._send_later(answer, client, control))
-        for tasks in (self._waiting, server.pending):
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-    async def _send_later(self, waiting: Awaitable[Messages], client: Address, control: _Control | None) -> None:
-        answer = await waiting
-        if not isinstance(answer, bytes):
-            return
+        datagrams = self._datagrams
         try:
-            if control is None:
-                self.sock.sendto(answer, client)
-            else:
-                self.sock.sendmsg((answer,), control, 0, client)
-        except OSError:
+            packets = datagrams.receive()
+        except OSError:  # an ICMP error of an earlier answer
             self._drop("socket").inc()
+            return True
+        received = time.perf_counter()
+        proxied = self._proxied
+        recall, serve = (
+            (server.memos[self._v6].recall, server.serve) if proxied is None else (proxied.recall, proxied.serve)
+        )
+        answers: list[bytes | None] = []
+        for number, wire in enumerate(packets):
+            answer: Answer = recall(wire, received)
+            if answer is None:
+                answer = serve(wire, datagrams.client(number), True)
+            if isinstance(answer, bytes):
+                answers.append(answer)
+                continue
+            answers.append(None)
+            if answer is not None and not isinstance(answer, tuple):
+                self._later(server, answer, datagrams.way(number))
+        lost = datagrams.send(answers)
+        if lost:
+            self._drop("socket").inc(lost)
+        return len(packets) == BATCH
+
+    def _later(self, server: Server, answer: Awaitable[Messages], way: Any) -> None:
+        if len(self._waiting) >= _MAX_WAITING:
+            _give_up(answer)
+            self._drop("overload").inc()
+        elif isinstance(answer, Pending):
+            self._follow(server, answer, way)
+        else:
+            assert self._loop is not None
+            task = self._loop.create_task(self._send_later(answer, way))
+            for waiting in (self._waiting, server.waiting):
+                waiting.add(task)
+                task.add_done_callback(waiting.discard)
+
+    def _follow(self, server: Server, answer: Pending[Messages], way: Any) -> None:
+        """Send when it is there: no task is needed for that."""
+
+        def done(messages: Messages) -> None:
+            self._waiting.discard(answer)
+            server.waiting.discard(answer)
+            self._send(messages, way)
+
+        def failed(error: Exception) -> None:
+            done(None)
+            raise error
+
+        self._waiting.add(answer)
+        server.waiting.add(answer)
+        answer.finish(done, failed)
+
+    async def _send_later(self, waiting: Awaitable[Messages], way: Any) -> None:
+        self._send(await waiting, way)
+
+    def _send(self, answer: Messages, way: Any) -> None:
+        """Send with whatever else gets ready in this turn of the loop."""
+        if isinstance(answer, bytes):
+            if not self._leaving:
+                assert self._loop is not None
+                self._loop.call_soon(self._flush)
+            self._leaving.append((answer, way))
+
+    def _flush(self) -> None:
+        leaving, self._leaving = self._leaving, []
+        lost = self._datagrams.send_later(leaving)
+        if lost:
+            self._drop("socket").inc(lost)
 
     def _count_missed(self) -> None:
         """Ask the kernel; done before each scrape."""
@@ -175,24 +193,11 @@ class UdpListener:
         return self._drops.labels(reason)
 
 
-def _is_bound(sock: socket.socket) -> bool:
-    return sock.getsockname()[0] not in WILDCARDS
-
-
-def _ask_for_destination(sock: socket.socket) -> None:
-    if sock.family == socket.AF_INET6:
-        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
-    else:
-        sock.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
-
-
-def _reply_control(control: _Control) -> _Control:
-    """The control message that sends from the address a packet came to (Linux ip(7), RFC 3542 section 6.2)."""
-    for level, kind, data in control:
-        if level == socket.IPPROTO_IP and kind == _IP_PKTINFO:
-            _index, local, _destination = _V4_INFO.unpack(data[: _V4_INFO.size])
-            return [(level, kind, _V4_INFO.pack(0, local, b"\0\0\0\0"))]
-        if level == socket.IPPROTO_IPV6 and kind == socket.IPV6_PKTINFO:
-            local, index = _V6_INFO.unpack(data[: _V6_INFO.size])
-            return [(level, kind, _V6_INFO.pack(local, index if local.startswith(_LINK_LOCAL) else 0))]
-    return []
+def _give_up(answer: Awaitable[Messages]) -> None:
+    """Let go of an answer that nobody will wait for."""
+    if isinstance(answer, Pending):
+        answer.finish(lambda messages: None, lambda error: None)
+    elif isinstance(answer, Coroutine):
+        with warnings.catch_warnings():  # that coroutines inside of it never ran is what we want
+            warnings.simplefilter("ignore", RuntimeWarning)
+            answer.close()

@@ -6,9 +6,9 @@ somebody looks.
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 
 from waypost.metrics.registry import Histogram, Registry
 from waypost.wire import consts
@@ -16,12 +16,26 @@ from waypost.wire.query import Query
 
 _SIZE_BOUNDS = (0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16000, 32000, 48000, 64000)
 _DURATION_BOUNDS = tuple(0.00025 * 2**n for n in range(16))
+QUICK = _DURATION_BOUNDS[0]
+"""Up to so many seconds a query is in the first bucket of durations."""
 _NAMED_TYPES = "A AAAA CNAME DNSKEY DS MX NSEC NSEC3 NS PTR RRSIG SOA SRV TXT HTTPS SVCB IXFR AXFR ANY"
 _TYPE_LABELS = {consts.type_number(text): text for text in _NAMED_TYPES.split()}
 
 
 # A client decides about types and sizes: before it makes more kinds of query than this, they are folded.
 _MAX_KINDS = 4096
+
+
+class Again:
+    """Queries that were answered as one before was: how many, the seconds they took together, and each that was not
+    `QUICK`."""
+
+    __slots__ = ("seconds", "slow", "times")
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.seconds = 0.0
+        self.slow: list[float] = []
 
 
 class Traffic:
@@ -109,7 +123,7 @@ class Meter:
         self._counts: dict[Kind, int] = {}
         self._duration = duration
         self._fold = fold
-        self._repeats: dict[Kind, Callable[[float], None]] = {}
+        self._repeats: dict[Kind, Callable[[Again], None]] = {}
 
     def count(
         self, query: Query, datagram: bool, v6: bool, rcode: int, written: bool, response_size: int, seconds: float
@@ -118,11 +132,6 @@ class Meter:
         opt = query.opt
         do = opt is not None and opt.do
         kind = (query.qtype, do, rcode, written, datagram, v6, len(query.wire), response_size)
-        self.again(kind, seconds)
-        return kind
-
-    def again(self, kind: Kind, seconds: float) -> None:
-        """One more query of a kind, and how long it took."""
         counts = self._counts
         times = counts.get(kind)
         if times is None:
@@ -134,15 +143,24 @@ class Meter:
         duration = self._duration
         duration.counts[bisect_left(_DURATION_BOUNDS, seconds)] += 1
         duration.total += seconds
+        return kind
 
-    def repeat(self, kind: Kind) -> Callable[[float], None]:
-        """Counts one more query of a kind that was received at a time of `time.perf_counter`."""
+    def repeat(self, kind: Kind) -> Callable[[Again], None]:
+        """Counts more queries of a kind."""
         repeat = self._repeats.get(kind)
         if repeat is None:
             if len(self._repeats) >= _MAX_KINDS:
                 self._repeats.clear()
-            repeat = self._repeats[kind] = lambda received: self.again(kind, time.perf_counter() - received)
+            repeat = self._repeats[kind] = partial(self._repeat, kind)
         return repeat
+
+    def _repeat(self, kind: Kind, again: Again) -> None:
+        self._counts[kind] = self._counts.get(kind, 0) + again.times
+        duration = self._duration
+        duration.counts[0] += again.times - len(again.slow)
+        for seconds in again.slow:
+            duration.counts[bisect_left(_DURATION_BOUNDS, seconds)] += 1
+        duration.total += again.seconds
 
     def take(self) -> dict[Kind, int]:
         """What was counted since the last time."""

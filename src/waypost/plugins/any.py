@@ -13,6 +13,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import consts
 from waypost.wire.record import Record
 from waypost.wire.reply import Reply, copied_flags
@@ -57,5 +58,6 @@ class Any:
         query = request.query
         if query.qtype != consts.TYPE_ANY:
             return self.next.serve(request)
+        request.note(self.name, "ANY is answered with one HINFO record (RFC 8482)", ANSWERED)
         record = Record(query.qname, consts.TYPE_HINFO, consts.CLASS_IN, _TTL, _HINFO)
         return Reply(consts.NOERROR, copied_flags(query), (record,))

@@ -113,10 +113,14 @@ class Walker:
         name = request.name
         path = self._path(request) if self._zones.covers(name) else ()
         if not path or not names.is_within(name, path[0]):
+            if request.trace is not None:
+                request.note(self.name, "no search path: not the first name of a known client's search list")
             return self.next.serve(request)
         base = names.relative(request.query.qname, path[0])
         if not base:
             return failure(consts.SERVFAIL, "the search domain itself has no name to search for")
+        if request.trace is not None:
+            request.note(self.name, f"walks the client's search path {' '.join(map(names.to_text, path))}")
         candidates = iter([base + domain for domain in path if len(base) + len(domain) <= names.MAX_NAME])
         return self._walk(request, candidates, None)
 
@@ -124,6 +128,8 @@ class Walker:
         for candidate in candidates:
             # The first one is the question itself, which keeps the client's spelling.
             asked = request if first is None else request.asking(candidate, request.query.qtype, request.query.qclass)
+            if request.trace is not None:
+                request.note(self.name, f"tries {names.to_text(candidate)}")
             outcome = self.next.serve(asked)
             if not isinstance(outcome, Reply):
                 return self._walk_later(request, outcome, candidates, first)

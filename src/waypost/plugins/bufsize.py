@@ -62,6 +62,8 @@ class Bufsize:
         """The query is replaced by one with the smaller size; its bytes stay those that came."""
         query = request.query
         if query.opt is not None and query.opt.udp_size > self._size:
+            if request.trace is not None:
+                request.note(self.name, f"EDNS size {query.opt.udp_size} -> {self._size}")
             opt = query.opt._replace(udp_size=self._size)
             request.query = Query(query.wire, query.id, query.flags, query.qname, query.qtype, query.qclass, opt)
         return self.next.serve(request)

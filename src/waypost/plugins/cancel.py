@@ -15,6 +15,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import consts
 from waypost.wire.reply import Reply, failure
 
@@ -64,9 +65,9 @@ class Cancel:
     def serve(self, request: Request) -> Outcome:
         """SERVFAIL when the time is up; an answer from memory is not timed."""
         outcome = self.next.serve(request)
-        return outcome if isinstance(outcome, Reply) else self._wait(outcome)
+        return outcome if isinstance(outcome, Reply) else self._wait(request, outcome)
 
-    async def _wait(self, waiting: Awaitable[Reply]) -> Reply:
+    async def _wait(self, request: Request, waiting: Awaitable[Reply]) -> Reply:
         deadline = asyncio.timeout(self._timeout)
         try:
             async with deadline:
@@ -74,4 +75,6 @@ class Cancel:
         except TimeoutError:
             if not deadline.expired():
                 raise
+        if request.trace is not None:
+            request.note(self.name, f"given up: no answer within {self._timeout:g} s", ANSWERED)
         return failure(consts.SERVFAIL, "context deadline exceeded")

@@ -16,6 +16,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import consts, names
 from waypost.wire.record import txt
 from waypost.wire.reply import Reply, copied_flags
@@ -74,6 +75,7 @@ class Chaos:
             texts = [self._single[query.name]]
         else:
             return self.next.serve(request)
+        request.note(self.name, "a question for the server itself", ANSWERED)
         records = tuple(txt(query.qname, 0, text)._replace(rclass=consts.CLASS_CH) for text in texts)
         return Reply(consts.NOERROR, copied_flags(query), records)
 

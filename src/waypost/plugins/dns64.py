@@ -22,6 +22,7 @@ from waypost.corefile.quoting import quote
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import consts
 from waypost.wire.record import Record, address
 from waypost.wire.reply import Reply, copied_flags
@@ -117,12 +118,13 @@ class Dns64:
             return reply
         if not self._config.translate_all and any(record.rtype == consts.TYPE_AAAA for record in reply.answer):
             return reply
+        request.note(self.name, "no AAAA records: asks for A")
         found = request.lookup(request.query.name, consts.TYPE_A)
         return then(found, partial(self._translate, request, reply))
 
     def _translate(self, request: Request, reply: Reply, found: Reply) -> Reply:
         self._translated.labels(request.server.label).inc()
-        request.note("dns64: made of A records")
+        request.note(self.name, "AAAA records made of the A records found", ANSWERED)
         longest = _negative_ttl(reply)
         return reply.replace(
             rcode=consts.NOERROR,

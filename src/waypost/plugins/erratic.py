@@ -20,6 +20,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import addr, consts, names
 from waypost.wire.names import ROOT
 from waypost.wire.query import Query
@@ -118,6 +119,7 @@ class Erratic:
         config = self._config
         number = self._queries
         self._queries += 1
+        request.note(self.name, "a fixed answer, or on purpose a bad one", ANSWERED)
         if config.drop and number % config.drop == 0:
             return DROP
         truncate = config.truncate > 0 and number & config.truncate == 0

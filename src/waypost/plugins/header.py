@@ -112,8 +112,12 @@ class Header:
         """What nobody wrote, such as the server's own SERVFAIL, keeps its bits."""
         if self._query != _NOTHING:
             request.query = _changed(request.query, self._query)
+            if request.trace is not None:
+                request.note(self.name, "header bits of the query changed")
         if self._response == _NOTHING:
             return self.next.serve(request)
+        if request.trace is not None:
+            request.note(self.name, "header bits of the reply will be changed")
         return then(self.next.serve(request), self._change)
 
     def _change(self, reply: Reply) -> Reply:

@@ -15,6 +15,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.log import Log
 from waypost.metrics.registry import Counter
 from waypost.toolkit.zonelist import ZoneList
@@ -86,12 +87,14 @@ class Local:
         below = zone == _LOCALHOST and name != _LOCALHOST
         if below or (self._prefix and zone != _LOCALHOST and name.startswith(_PREFIX)):
             self._seen.inc()
+            request.note(self.name, "names of localhost are answered here", ANSWERED)
             kind = consts.type_text(query.qtype)
             text = names.to_text(name)
             self._log.debug(f'Intercepting localhost query for "{text}" {kind}, from {request.client_ip}')
             return _found(query, _loopback(query), query.qname)
         if zone is None:
             return self.next.serve(request)
+        request.note(self.name, "names of localhost and its addresses are answered here", ANSWERED)
         if name == zone:
             return _found(query, _apex(query), query.qname)
         own = query.qname[len(name) - len(zone) :]

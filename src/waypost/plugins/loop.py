@@ -24,6 +24,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import consts, names
 from waypost.wire.message import make_query
 from waypost.wire.reply import failure
@@ -138,7 +139,7 @@ class Loop:
                 self._find(request)
                 return _CUT
         elif self._finding.looping:
-            request.note("loop: queries come back to this server, nothing is forwarded")
+            request.note(self.name, "queries come back to this server, so nothing is forwarded", ANSWERED)
             return _CUT
         return self.next.serve(request)
 

@@ -49,6 +49,8 @@ class Minimal:
         """Denials need their SOA, referrals their NS and glue, and transfers are data: they stay as they are."""
         if request.query.qtype in _TRANSFERS or request.query.opcode != consts.OPCODE_QUERY:
             return self.next.serve(request)
+        if request.trace is not None:
+            request.note(self.name, "authority and additional section of an answer will be left out")
         return then(self.next.serve(request), _shorten)
 
 

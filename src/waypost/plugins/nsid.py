@@ -56,6 +56,7 @@ class Nsid:
         opt = request.query.opt
         if opt is None or not any(option.code == consts.EDNS_NSID for option in opt.options):
             return self.next.serve(request)
+        request.note(self.name, "the client asks which server answers, and will be told")
         return then(self.next.serve(request), self._identify)
 
     def _identify(self, reply: Reply) -> Reply:

@@ -11,8 +11,8 @@ import asyncio
 import gzip
 import sys
 import time
-from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from waypost import __version__
@@ -20,7 +20,7 @@ from waypost.corefile.addresses import join_host_port
 from waypost.corefile.args import Cursor
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
-from waypost.dispatch.handler import Handler, Outcome
+from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Site
@@ -131,15 +131,16 @@ class Prometheus:
 
     def serve(self, request: Request) -> Outcome:
         """The next plugin's reply."""
+        if request.trace is not None:  # nobody's query: it is explained
+            return self.next.serve(request)
         query = request.query  # as the client sent it: a plugin further on may replace it
         outcome = self.next.serve(request)
         if type(outcome) is Reply:
             self._record(request, query, outcome)
             return outcome
-        return self._later(request, query, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()
+        return then(outcome, partial(self._recorded, request, query))
 
-    async def _later(self, request: Request, query: Query, waiting: Awaitable[Reply]) -> Reply:
-        reply = await waiting
+    def _recorded(self, request: Request, query: Query, reply: Reply) -> Reply:
         self._record(request, query, reply)
         return reply
 

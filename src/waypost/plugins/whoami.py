@@ -12,6 +12,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.wire import addr
 from waypost.wire.names import MAX_NAME, ROOT
 from waypost.wire.record import Records, address, srv
@@ -47,6 +48,7 @@ class Whoami:
     def serve(self, request: Request) -> Outcome:
         """Address record with the question's name, and SRV with the port at `_udp.` or `_tcp.` of it."""
         query = request.query
+        request.note(self.name, "every name exists and tells the client's own address", ANSWERED)
         packed = addr.pack(request.client_ip) or b"\x00" * 4
         label = b"\x04_udp" if request.datagram else b"\x04_tcp"
         records: Records = (address(query.qname, 0, packed)._replace(rclass=query.qclass),)

@@ -10,7 +10,7 @@ import ssl
 from typing import NamedTuple, Protocol
 
 from waypost.metrics.registry import Counter
-from waypost.toolkit.inflight import MessageIds
+from waypost.toolkit.inflight import MessageIds, Receiver
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_pool import PoolLimits
@@ -53,6 +53,13 @@ class ExchangeSettings(NamedTuple):
 class UpstreamClient(Protocol):
     """Asks one upstream, whatever the protocol."""
 
+    def post(self, query: Query, transport: Transport, receiver: Receiver) -> bool:
+        """Ask without a task: the receiver gets the result once, later. False if that cannot be done: `ask` then.
+
+        Raises UpstreamError if the query cannot be sent.
+        """
+        ...
+
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
         ...
@@ -88,6 +95,13 @@ class Client:
             address, settings.read_timeout, settings.expire, settings.source, self._ids, datagrams
         )
         self._streams = stream_pool(address, tls, settings.pool_limits, settings.source, self._ids, streams)
+
+    def post(self, query: Query, transport: Transport, receiver: Receiver) -> bool:
+        """Ask over UDP, if whatever comes back over it is the reply. Raises UpstreamError."""
+        if self._tls is not None or transport.stream or transport.retry_truncated:
+            return False
+        self._datagrams.post(query, query_tail(query), receiver)
+        return True
 
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""

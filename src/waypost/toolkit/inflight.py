@@ -12,8 +12,10 @@ from waypost.wire.message import Message
 from waypost.wire.query import Query
 
 Answer = asyncio.Future[Message]
-Waiting = tuple[Answer, Query, float]
-"""The future reply, the question it must answer, and the deadline on the loop's clock."""
+Receiver = Callable[[Message | UpstreamError], None]
+"""Takes the reply, or why there is none."""
+Waiting = tuple[Receiver, Query, float]
+"""Who gets the reply, the question it must answer, and the deadline on the loop's clock."""
 
 _BATCH = 256
 _UNPACK = struct.Struct(f"{_BATCH}H").unpack
@@ -40,7 +42,7 @@ class MessageIds:
 class InFlight:
     """The waiting queries of one socket, all with the same timeout in seconds, and so in the order of their deadlines.
 
-    `on_late` gets the futures whose time is up. A future that its caller gave up stays until then or until its reply.
+    `on_late` gets the receivers of those whose time is up.
     """
 
     __slots__ = ("_ids", "_loop", "_on_late", "_timeout", "_timer", "waiting")
@@ -50,7 +52,7 @@ class InFlight:
         loop: asyncio.AbstractEventLoop,
         ids: MessageIds,
         timeout: float,
-        on_late: Callable[[list[Answer]], None],
+        on_late: Callable[[list[Receiver]], None],
     ) -> None:
         self.waiting: dict[int, Waiting] = {}
         self._ids = ids
@@ -59,25 +61,28 @@ class InFlight:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, query: Query) -> tuple[int, Answer]:
-        """A fresh message id for a query, and the future of its reply."""
+    def add(self, query: Query, receiver: Receiver) -> int:
+        """A fresh message id for a query."""
         message_id = self._ids.draw(self.waiting)
-        answer: Answer = self._loop.create_future()
         deadline = self._loop.time() + self._timeout
-        self.waiting[message_id] = (answer, query, deadline)
+        self.waiting[message_id] = (receiver, query, deadline)
         if self._timer is None:
             self._timer = self._loop.call_at(deadline, self._sweep)
-        return message_id, answer
+        return message_id
 
     def settle(self, message_id: int, result: Message | UpstreamError) -> None:
         """The reply, or the failure, of one query."""
-        _settle(self.waiting.pop(message_id)[0], result)
+        self.waiting.pop(message_id)[0](result)
+
+    def forget(self, message_id: int) -> None:
+        """A query that was not sent."""
+        del self.waiting[message_id]
 
     def fail_all(self, error: UpstreamError) -> None:
         """Nothing will come any more."""
         late, self.waiting = self.waiting, {}
-        for answer, _, _ in late.values():
-            _settle(answer, error)
+        for receiver, _, _ in late.values():
+            receiver(error)
 
     def close(self) -> None:
         """Cancel the timer; nothing may be added any more."""
@@ -89,25 +94,24 @@ class InFlight:
         self._timer = None
         now = self._loop.time()
         late = []
-        for message_id, (answer, _, deadline) in list(self.waiting.items()):
+        for message_id, (receiver, _, deadline) in list(self.waiting.items()):
             if deadline > now:
                 self._timer = self._loop.call_at(deadline, self._sweep)
                 break
             del self.waiting[message_id]
-            late.append(answer)
+            late.append(receiver)
         self._on_late(late)
 
 
-def fail(answers: list[Answer], error: UpstreamError) -> None:
-    """End futures with an error, except those given up by their callers."""
-    for answer in answers:
-        _settle(answer, error)
+def fill(answer: Answer) -> Receiver:
+    """Let a future have the result, unless who waited for it has given up."""
 
+    def receive(result: Message | UpstreamError) -> None:
+        if answer.done():
+            return
+        if isinstance(result, UpstreamError):
+            answer.set_exception(result)
+        else:
+            answer.set_result(result)
 
-def _settle(answer: Answer, result: Message | UpstreamError) -> None:
-    if answer.done():
-        return
-    if isinstance(result, UpstreamError):
-        answer.set_exception(result)
-    else:
-        answer.set_result(result)
+    return receive

@@ -74,6 +74,10 @@ class DohExchange:
         self._body += data
         return UpstreamError(f"DoH: response above {MAX_MESSAGE} bytes") if len(self._body) > MAX_MESSAGE else None
 
+    def trail(self, headers: Iterable[tuple[bytes, bytes]]) -> UpstreamError | None:
+        """What is behind the body has nothing to say here."""
+        return None
+
     def reply(self) -> Message | UpstreamError:
         """The reply, once the body is complete; its TTLs less the time in HTTP caches (section 5.1)."""
         result = judge_message(bytes(self._body), self._query)

@@ -5,18 +5,29 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
+from waypost.metrics.registry import Counter
 from waypost.toolkit.exchange import Transport, UpstreamClient
+from waypost.toolkit.inflight import Receiver
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, Mismatch, UpstreamError
 from waypost.toolkit.upstream_health import PROBE_TIMEOUT, Health, HealthSettings
-from waypost.toolkit.upstream_metrics import UpstreamMetrics
 from waypost.wire.message import Message
 from waypost.wire.query import Query
 
 # Longer than any query may take.
 _DRAIN_SECONDS = 10.0
+
+
+class Watcher(Protocol):
+    """Who counts what an upstream does."""
+
+    probe_failures: Counter
+
+    def replied(self, rcode: int, seconds: float) -> None:
+        """It replied, after this long."""
+        ...
 
 
 class Upstream:
@@ -29,7 +40,7 @@ class Upstream:
         address: UpstreamAddress,
         client: UpstreamClient,
         health: HealthSettings,
-        metrics: UpstreamMetrics,
+        metrics: Watcher,
     ) -> None:
         self.address = address
         self.text = str(address)
@@ -43,19 +54,37 @@ class Upstream:
         self._metrics = metrics
         self._now = time.perf_counter
 
+    def post(self, query: Query, transport: Transport, receiver: Receiver) -> bool:
+        """Ask without a task, if that can be done: the receiver gets the result once, now or later."""
+        started = self._now()
+
+        def received(result: Message | UpstreamError) -> None:
+            self._learn(result, started)
+            receiver(result)
+
+        try:
+            return self.client.post(query, transport, received)
+        except UpstreamError as exc:
+            received(exc)
+            return True
+
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply; a failure starts probes. Raises UpstreamError."""
         started = self._now()
         try:
             message = await self.client.ask(query, transport)
-        except (Mismatch, Busy):
+        except UpstreamError as exc:
+            self._learn(exc, started)
             raise
-        except UpstreamError:
-            self.health.suspect()
-            raise
-        self.health.replied()
-        self._metrics.replied(message.rcode, self._now() - started)
+        self._learn(message, started)
         return message
+
+    def _learn(self, result: Message | UpstreamError, started: float) -> None:
+        if type(result) is Message:
+            self.health.replied()
+            self._metrics.replied(result.rcode, self._now() - started)
+        elif not isinstance(result, Mismatch | Busy):
+            self.health.suspect()
 
     def close(self) -> None:
         """Stop probing and close every socket."""

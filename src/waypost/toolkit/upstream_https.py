@@ -1,12 +1,13 @@
-"""One HTTP/2 connection to an upstream that speaks DNS over HTTPS; the extra `doh` brings what it needs."""
+"""One HTTP/2 connection to an upstream that speaks DNS over HTTPS or gRPC; the extras `doh` and `grpc` bring the
+library."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from h2 import events
 from h2.config import H2Configuration
@@ -18,7 +19,7 @@ from h2.settings import SettingCodes, Settings
 from waypost.toolkit.exchange import ExchangeSettings
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_dial import DIAL_TIMEOUT, dial
-from waypost.toolkit.upstream_doh import DohExchange, authority, request
+from waypost.toolkit.upstream_doh import DohExchange, Headers, authority, request
 from waypost.toolkit.upstream_errors import ConnectionLost, UpstreamError, ends_text, same_error, transfer
 from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_multiplexed import MultiplexedClient
@@ -38,45 +39,81 @@ def https_client(
 ) -> MultiplexedClient:
     """A client; `tls` must offer `ALPN`."""
 
+    host = authority(address)
+
+    def begin(query: Query, tail: bytes, answer: asyncio.Future[Message]) -> tuple[Headers, HttpExchange]:
+        headers, body = request(settings.doh_method, host, b"\0\0" + tail)  # id 0: RFC 8484 section 4.1
+        return headers, DohExchange(query, answer, body)
+
     def connect(timeout: float, on_idle: OnChange, on_closed: OnChange) -> HttpsConnection:
-        connection = HttpsConnection(address, settings.doh_method, timeout, on_idle, on_closed)
+        connection = HttpsConnection(address, begin, timeout, on_idle, on_closed)
         connection.open(tls, settings.source)
         return connection
 
     return MultiplexedClient(address, connect, settings.pool_limits, cache)
 
 
+class HttpExchange(Protocol):
+    """One request and what has come of its response. `unsent` is what of the body must wait for the peer."""
+
+    answer: asyncio.Future[Message]
+    unsent: bytes
+
+    def begin(self, headers: Iterable[tuple[bytes, bytes]]) -> UpstreamError | None:
+        """Take the response's headers; an error if they are not those of a reply."""
+        ...
+
+    def feed(self, data: bytes) -> UpstreamError | None:
+        """Take a piece of the body; an error if there is more than a message can be."""
+        ...
+
+    def trail(self, headers: Iterable[tuple[bytes, bytes]]) -> UpstreamError | None:
+        """Take the header fields behind the body; an error if they say that it is of no use."""
+        ...
+
+    def reply(self) -> Message | UpstreamError:
+        """The reply, once the response is complete."""
+        ...
+
+    def settle(self, result: Message | UpstreamError) -> None:
+        """End the wait, unless it was given up."""
+        ...
+
+
+Begin = Callable[[Query, bytes, asyncio.Future[Message]], tuple[Headers, HttpExchange]]
+"""Makes of a query, its message behind the id, and who waits a request's headers and its exchange."""
+
+
 class HttpsConnection(asyncio.Protocol):
     """A `PooledConnection`: a stream for each query, as many at a time as the server allows. `open` connects."""
 
     def __init__(
-        self, address: UpstreamAddress, method: str, timeout: float, on_idle: OnChange, on_closed: OnChange
+        self, address: UpstreamAddress, begin: Begin, timeout: float, on_idle: OnChange, on_closed: OnChange
     ) -> None:
         self.load = 0
         self.answered = False
         self.retired = False
         self._address = address
-        self._authority = authority(address)
-        self._method = method
+        self._begin = begin
         self._timeout = timeout
         self._on_idle = on_idle
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self.born = self.idle_since = self._heard = self._loop.time()
         self._http = _http2()
-        self._exchanges: dict[int, DohExchange] = {}
+        self._exchanges: dict[int, HttpExchange] = {}
         self._transport: asyncio.Transport | None = None
         self._ready = asyncio.Event()
         self._room = asyncio.Event()
         self._error: UpstreamError | None = None
         self._dialling: asyncio.Task[None] | None = None
 
-    def open(self, tls: ssl.SSLContext, source: str) -> None:
+    def open(self, tls: ssl.SSLContext | None, source: str) -> None:
         """Begin to connect."""
         self._dialling = self._loop.create_task(self._dial(tls, source))
 
     async def ask(self, query: Query, tail: bytes) -> Message:
-        """Send a query with id 0 (RFC 8484 section 4.1), and wait for the reply. Raises UpstreamError."""
+        """Send a query, and wait for the reply. Raises UpstreamError."""
         self.load += 1
         started = self._loop.time()
         stream = 0
@@ -125,7 +162,7 @@ class HttpsConnection(asyncio.Protocol):
             return
         tls = transport.get_extra_info("ssl_object")
         if tls is not None and tls.selected_alpn_protocol() != ALPN[0]:
-            self.close(UpstreamError(f"https://{self._address}: the server does not speak HTTP/2"))
+            self.close(UpstreamError(f"{self._address.scheme}://{self._address}: the server does not speak HTTP/2"))
             return
         self._http.initiate_connection()
         self._http.increment_flow_control_window(_CONNECTION_WINDOW)
@@ -152,7 +189,7 @@ class HttpsConnection(asyncio.Protocol):
             self._flush()
         except ProtocolError as exc:  # frames behind a GOAWAY count as such, too
             self._flush()
-            self.close(ConnectionLost(f"https://{self._address}: {exc or type(exc).__name__}"))
+            self.close(ConnectionLost(f"{self._address.scheme}://{self._address}: {exc or type(exc).__name__}"))
 
     async def _wait_for_room(self) -> None:
         while self._error is None and len(self._exchanges) >= self._http.remote_settings.max_concurrent_streams:
@@ -161,20 +198,20 @@ class HttpsConnection(asyncio.Protocol):
 
     def _send(self, query: Query, tail: bytes) -> int:
         """Begin a stream; gives its number."""
-        headers, body = request(self._method, self._authority, b"\0\0" + tail)
+        headers, exchange = self._begin(query, tail, self._loop.create_future())
         try:
             stream = self._http.get_next_available_stream_id()
-            self._http.send_headers(stream, headers, end_stream=not body)
-            exchange = self._exchanges[stream] = DohExchange(query, self._loop.create_future(), body)
+            self._http.send_headers(stream, headers, end_stream=not exchange.unsent)
+            self._exchanges[stream] = exchange
             self._send_body(stream, exchange)
         except ProtocolError as exc:
             self.retired = True
-            raise UpstreamError(f"https://{self._address}: {exc}") from exc
+            raise UpstreamError(f"{self._address.scheme}://{self._address}: {exc}") from exc
         self.retired = self.retired or stream >= _MAX_STREAM
         self._flush()
         return stream
 
-    def _send_body(self, stream: int, exchange: DohExchange) -> None:
+    def _send_body(self, stream: int, exchange: HttpExchange) -> None:
         """As much as the peer has room for."""
         while exchange.unsent:
             room = min(self._http.local_flow_control_window(stream), self._http.max_outbound_frame_size)
@@ -208,6 +245,11 @@ class HttpsConnection(asyncio.Protocol):
         if exchange is not None:
             self._refuse(event.stream_id, exchange.begin(event.headers))
 
+    def _on_trailers(self, event: events.TrailersReceived) -> None:
+        exchange = self._exchanges.get(event.stream_id)
+        if exchange is not None:
+            self._refuse(event.stream_id, exchange.trail(event.headers))
+
     def _on_data(self, event: events.DataReceived) -> None:
         self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         exchange = self._exchanges.get(event.stream_id)
@@ -223,11 +265,11 @@ class HttpsConnection(asyncio.Protocol):
     def _on_reset(self, event: events.StreamReset) -> None:
         exchange = self._exchanges.pop(event.stream_id, None)
         if exchange is not None:
-            exchange.settle(UpstreamError(f"https://{self._address}: stream reset by the server"))
+            exchange.settle(UpstreamError(f"{self._address.scheme}://{self._address}: stream reset by the server"))
             self._room.set()
 
     def _on_goaway(self, event: events.ConnectionTerminated) -> None:
-        self.close(ConnectionLost(f"https://{self._address}: connection ended by the server"))
+        self.close(ConnectionLost(f"{self._address.scheme}://{self._address}: connection ended by the server"))
 
     def _on_window(self, event: events.Event) -> None:
         """The peer has room, at first or again."""
@@ -236,7 +278,7 @@ class HttpsConnection(asyncio.Protocol):
         self._room.set()
         self._ready.set()
 
-    async def _dial(self, tls: ssl.SSLContext, source: str) -> None:
+    async def _dial(self, tls: ssl.SSLContext | None, source: str) -> None:
         error: UpstreamError | None = None
         try:
             await dial(lambda: self, self._address, tls, source, DIAL_TIMEOUT)
@@ -261,6 +303,7 @@ def _http2() -> H2Connection:
 _HANDLERS: dict[type[events.Event], Callable[[HttpsConnection, Any], None]] = {
     events.ResponseReceived: HttpsConnection._on_headers,
     events.DataReceived: HttpsConnection._on_data,
+    events.TrailersReceived: HttpsConnection._on_trailers,
     events.StreamEnded: HttpsConnection._on_end,
     events.StreamReset: HttpsConnection._on_reset,
     events.ConnectionTerminated: HttpsConnection._on_goaway,

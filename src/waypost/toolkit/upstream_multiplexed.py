@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 
 from waypost.toolkit.exchange import Transport
+from waypost.toolkit.inflight import Receiver
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import UpstreamError
 from waypost.toolkit.upstream_metrics import SocketCache
@@ -29,6 +30,10 @@ class MultiplexedClient:
         self._connect = connect
         self._timeout = limits.timeout
         self._pool = ConnectionPool(address, connect, _SPREAD, limits, cache)
+
+    def post(self, query: Query, transport: Transport, receiver: Receiver) -> bool:
+        """Never: a connection may have to be opened."""
+        return False
 
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""

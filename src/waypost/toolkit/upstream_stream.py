@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
+from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_dial import dial
 from waypost.toolkit.upstream_errors import ConnectionLost, UpstreamError, ends_text, same_error, timed_out, transfer
@@ -60,7 +60,8 @@ class StreamConnection(asyncio.Protocol):
                 await self._opened.wait()
             if self._error is not None or self._transport is None:
                 raise same_error(self._error or ConnectionLost("EOF"))
-            message_id, answer = self._flight.add(query)
+            answer: Answer = self._loop.create_future()
+            message_id = self._flight.add(query, fill(answer))
             self._transport.write((len(tail) + 2).to_bytes(2, "big") + message_id.to_bytes(2, "big") + tail)
             return await answer
         finally:
@@ -120,9 +121,11 @@ class StreamConnection(asyncio.Protocol):
         self.answered = True
         self._flight.settle(int.from_bytes(data[:2], "big"), judge_message(data, entry[1]))
 
-    def _late(self, answers: list[Answer]) -> None:
+    def _late(self, receivers: list[Receiver]) -> None:
         """A connection on which nothing at all was heard while a query waited is as good as dead."""
-        fail(answers, timed_out("tcp", self._ends()))
+        error = timed_out("tcp", self._ends())
+        for receiver in receivers:
+            receiver(error)
         if self._loop.time() - self._heard >= self._timeout:
             self.retired = True
 

@@ -8,13 +8,14 @@ found out and flooded with forged replies (RFC 5452 section 9.2).
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds, fail
+from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
+from waypost.toolkit.mmsg import BATCH, SLOT, packets_of
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_dial import connected_datagram_socket
 from waypost.toolkit.upstream_errors import (
     Busy,
-    ConnectionLost,
     UpstreamError,
     connecting,
     ends_text,
@@ -22,7 +23,7 @@ from waypost.toolkit.upstream_errors import (
     transfer,
 )
 from waypost.toolkit.upstream_metrics import SocketCache
-from waypost.toolkit.upstream_reply import judge_datagram
+from waypost.toolkit.upstream_reply import judge_datagram, udp_limit
 from waypost.wire.query import Query
 
 _QUERIES_A_SOCKET = 16
@@ -30,7 +31,6 @@ _LIFETIME = 1.0
 _MAX_SOCKETS = 128
 _MAX_WAITING = 16384
 _MAX_DATAGRAM = 65535
-_DATAGRAMS_A_TURN = 32
 
 
 class UdpSockets:
@@ -40,7 +40,19 @@ class UdpSockets:
     local IP address, empty for any.
     """
 
-    __slots__ = ("_current", "_ids", "_lifetime", "_open", "_uses", "address", "cache", "source", "timeout", "waiting")
+    __slots__ = (
+        "_current",
+        "_ids",
+        "_lifetime",
+        "_open",
+        "_uses",
+        "address",
+        "cache",
+        "packets",
+        "source",
+        "timeout",
+        "waiting",
+    )
 
     def __init__(
         self, address: UpstreamAddress, timeout: float, expire: float, source: str, ids: MessageIds, cache: SocketCache
@@ -50,6 +62,7 @@ class UdpSockets:
         self.source = source
         self.cache = cache
         self.waiting = 0
+        self.packets = packets_of()
         self._lifetime = min(expire, _LIFETIME)
         self._uses = _QUERIES_A_SOCKET if expire > 0 else 1
         self._ids = ids
@@ -61,19 +74,28 @@ class UdpSockets:
 
         Raises UpstreamError if the query cannot be sent.
         """
+        answer: Answer = asyncio.get_running_loop().create_future()
+        self.post(query, tail, fill(answer))
+        return answer
+
+    def post(self, query: Query, tail: bytes, receiver: Receiver) -> None:
+        """The same for a receiver, which is called once, later. Raises UpstreamError if the query cannot be sent."""
         if self.waiting >= _MAX_WAITING:
             raise Busy(f"too many queries wait for {self.address}")
         current = self._current
         if current is not None and (current.uses_left > 0 or len(self._open) >= _MAX_SOCKETS):
-            try:
-                answer = current.send(query, tail)
-            except ConnectionLost:  # what an earlier query met; this one was not sent
-                pass
-            else:
-                self.cache.hits.value += 1
-                return answer
-        self.cache.misses.value += 1
-        return self._fresh().send(query, tail)
+            self.cache.hits.value += 1
+        else:
+            self.cache.misses.value += 1
+            current = self._fresh()
+        current.send(query, tail, receiver)
+
+    def post_again(self, query: Query, tail: bytes, receiver: Receiver) -> None:
+        """A query that could not leave for what an earlier one met: its receiver is told if it still cannot."""
+        try:
+            self.post(query, tail, receiver)
+        except UpstreamError as exc:
+            receiver(exc)
 
     def close(self) -> None:
         """Close every socket; queries that wait fail."""
@@ -103,35 +125,53 @@ class UdpSockets:
         return opened
 
 
-class _UdpSocket:
-    """One source port and the queries that wait behind it."""
+class _Outgoing(NamedTuple):
+    """A query that leaves at the end of this turn of the loop."""
 
-    __slots__ = ("_flight", "_loop", "_owner", "_recv", "_retired", "_sock", "_timer", "uses_left")
+    message_id: int
+    query: Query
+    tail: bytes
+    receiver: Receiver
+
+
+class _UdpSocket:
+    """One source port and the queries that wait behind it. Those of one turn of the loop leave together."""
+
+    __slots__ = (
+        "_flight",
+        "_large",
+        "_loop",
+        "_outgoing",
+        "_owner",
+        "_retired",
+        "_sock",
+        "_timer",
+        "_used",
+        "uses_left",
+    )
 
     def __init__(self, owner: UdpSockets, ids: MessageIds, lifetime: float, uses: int) -> None:
         self.uses_left = uses
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._sock = connected_datagram_socket(owner.address, owner.source)
-        self._recv = self._sock.recv
         self._flight = InFlight(self._loop, ids, owner.timeout, self._late)
+        self._outgoing: list[_Outgoing] = []
+        self._used = False
+        self._large = False
         self._retired = False
         self._timer = self._loop.call_later(lifetime, self.retire)
         self._loop.add_reader(self._sock.fileno(), self._readable)
 
-    def send(self, query: Query, tail: bytes) -> Answer:
-        """Send, and give the future reply. Raises ConnectionLost."""
-        message_id, answer = self._flight.add(query)
+    def send(self, query: Query, tail: bytes, receiver: Receiver) -> None:
+        """Send soon; the receiver gets the reply."""
+        message_id = self._flight.add(query, receiver)
         self._owner.waiting += 1
         self.uses_left -= 1
-        try:
-            self._sock.send(message_id.to_bytes(2, "big") + tail)
-        except OSError as exc:
-            answer.cancel()
-            error = transfer("write", "udp", self._ends(), exc)
-            self.fail(error)
-            raise error from exc
-        return answer
+        self._large = self._large or udp_limit(query) > SLOT
+        if not self._outgoing:
+            self._loop.call_soon(self._flush)
+        self._outgoing.append(_Outgoing(message_id, query, tail, receiver))
 
     def retire(self) -> None:
         """Take no more queries; close once none waits."""
@@ -146,21 +186,39 @@ class _UdpSocket:
         self._flight.fail_all(error)
         self._close()
 
+    def _flush(self) -> None:
+        """Send what is to leave. What cannot, because of what an earlier query met, goes over another socket."""
+        outgoing, self._outgoing = self._outgoing, []
+        sent = 0
+        try:
+            while sent < len(outgoing) and self._flight.waiting:  # it may have been closed
+                some = outgoing[sent : sent + BATCH]
+                packets = [each.message_id.to_bytes(2, "big") + each.tail for each in some]
+                sent += self._owner.packets.send(self._sock, packets)
+        except OSError as exc:
+            error = transfer("write", "udp", self._ends(), exc)
+            unsent = outgoing[sent:] if self._used or sent else []
+            for each in unsent:
+                self._flight.forget(each.message_id)
+                self._owner.waiting -= 1
+            self.fail(error)
+            for each in unsent:
+                self._owner.post_again(each.query, each.tail, each.receiver)
+        self._used = True
+
     def _readable(self) -> None:
         flight = self._flight
-        for _ in range(_DATAGRAMS_A_TURN):
-            try:
-                data = self._recv(_MAX_DATAGRAM)
-            except (BlockingIOError, InterruptedError):
-                return
-            except OSError as exc:
-                self.fail(transfer("read", "udp", self._ends(), exc))
-                return
+        try:
+            packets = [self._sock.recv(_MAX_DATAGRAM)] if self._large else self._owner.packets.receive(self._sock)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as exc:
+            self.fail(transfer("read", "udp", self._ends(), exc))
+            return
+        for data in packets:
             self._received(data)
-            if not flight.waiting:
-                if self._retired:
-                    self._close()
-                return
+        if self._retired and not flight.waiting:
+            self._close()
 
     def _received(self, data: bytes) -> None:
         if len(data) < 12:
@@ -174,9 +232,11 @@ class _UdpSocket:
             self._owner.waiting -= 1
             self._flight.settle(message_id, result)
 
-    def _late(self, answers: list[Answer]) -> None:
-        self._owner.waiting -= len(answers)
-        fail(answers, timed_out("udp", self._ends()))
+    def _late(self, receivers: list[Receiver]) -> None:
+        self._owner.waiting -= len(receivers)
+        error = timed_out("udp", self._ends())
+        for receiver in receivers:
+            receiver(error)
         if self._retired and not self._flight.waiting:
             self._close()
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from waypost.dispatch.pending import Pending
 from waypost.metrics.registry import Counter
 from waypost.toolkit.exchange import Transport
 from waypost.toolkit.upstream_errors import Mismatch, UpstreamError
@@ -58,6 +59,10 @@ class SelectionLimits(NamedTuple):
     failover: frozenset[int] = frozenset()
 
 
+Tell = Callable[[str], None]
+"""Takes a sentence about what happened on the way, for an explanation."""
+
+
 class Answered(NamedTuple):
     """A reply and who gave it."""
 
@@ -65,10 +70,13 @@ class Answered(NamedTuple):
     upstream: Upstream
 
 
+Result = Answered | UpstreamError
+
+
 class Selection:
     """Asks the upstreams of a group until one answers. `broken` counts queries that found every upstream down."""
 
-    __slots__ = ("_broken", "_group", "_limits", "_now", "_policy", "_rng", "_sleep")
+    __slots__ = ("_broken", "_group", "_limits", "_now", "_policy", "_rng", "_sleep", "_tasks")
 
     def __init__(
         self,
@@ -88,56 +96,129 @@ class Selection:
         self._rng = rng
         self._now = now
         self._sleep = sleep
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def ask(self, query: Query, transport: Transport) -> Answered:
-        """The first usable reply, or the last one that was to be improved on. Raises UpstreamError."""
+    @property
+    def told(self) -> str:
+        """The upstreams there are now, for an explanation."""
+        return " ".join(upstream.text for upstream in self._group.members) or "none"
+
+    def ask(self, query: Query, transport: Transport, tell: Tell | None = None) -> Pending[Result]:
+        """The first usable reply, or the last one that was to be improved on, or why there is none.
+
+        Mostly the first upstream answers, and then no task is needed. `tell` hears of everything else on the way.
+        """
         self._group.enter()
+        members = self._group.members
+        attempt = _Attempt(query, transport, members, self._policy.order(members), self._now(), tell)
+        pending: Pending[Result] = Pending()
+
+        def received(result: Message | UpstreamError) -> None:
+            if type(result) is Message and result.rcode not in self._limits.failover:
+                self._group.leave()
+                pending.settle(Answered(result, first))
+            else:
+                self._go_on(pending, attempt, _Tried(first, result))
+
+        for first in attempt.order if tell is None else ():
+            if not first.health.down:
+                if first.post(query, transport, received):
+                    return pending
+                break
+        self._go_on(pending, attempt, None)
+        return pending
+
+    def _go_on(self, pending: Pending[Result], attempt: _Attempt, tried: _Tried | None) -> None:
+        """A task does the rest, from what was tried on."""
+        task = asyncio.get_running_loop().create_task(self._settle(pending, attempt, tried))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _settle(self, pending: Pending[Result], attempt: _Attempt, tried: _Tried | None) -> None:
+        result: Result
         try:
-            return await self._ask(query, transport)
+            result = await self._ask(attempt, tried)
+        except UpstreamError as exc:
+            result = exc
         finally:
             self._group.leave()
+        pending.settle(result)
 
-    async def _ask(self, query: Query, transport: Transport) -> Answered:
-        members = self._group.members
-        order = self._policy.order(members)
-        attempts = _Attempts(self._limits.max_attempts, len(members), self._now)
+    async def _ask(self, attempt: _Attempt, tried: _Tried | None) -> Answered:
+        attempts = _Attempts(self._limits.max_attempts, len(attempt.members), self._now, attempt.started)
         while True:
             best: Answered | None = None
             asked = False
-            for upstream in order:
-                if upstream.health.down:
+            for upstream in attempt.order:
+                if tried is not None and upstream is not tried.upstream:
+                    continue
+                if tried is None and upstream.health.down:
+                    attempt.note(f"upstream {upstream.text} is down by its health checks: left out")
                     continue
                 if attempts.spent():
                     break
                 asked = True
+                given, tried = tried, None
                 try:
-                    answered = Answered(await upstream.ask(query, transport), upstream)
+                    answered = Answered(await _reply(upstream, attempt, given), upstream)
                 except Mismatch:
                     raise
                 except UpstreamError as exc:
                     attempts.failed(exc)
+                    attempt.note(f"upstream {upstream.text} failed: {exc}")
                     continue
                 if answered.message.rcode not in self._limits.failover:
                     return answered
                 best = answered
+                attempt.note(f"upstream {upstream.text} answered with an rcode of 'failover': the next one is asked")
             if best is not None:
                 return best
             if attempts.spent():
                 raise attempts.error
             if not asked:
-                return await self._ask_any(query, transport, members, attempts.error)
+                attempt.note("every upstream is down")
+                return await self._ask_any(attempt, attempts.error)
             if not attempts.limit:
                 await self._sleep(_PAUSE_AFTER_PASS)
 
-    async def _ask_any(
-        self, query: Query, transport: Transport, members: Sequence[Upstream], error: UpstreamError
-    ) -> Answered:
+    async def _ask_any(self, attempt: _Attempt, error: UpstreamError) -> Answered:
         """Every upstream is down, or so the probes say: one is asked all the same."""
         self._broken.inc()
-        if not members or self._limits.fail_fast:
+        if not attempt.members or self._limits.fail_fast:
             raise error
-        upstream = self._rng.choice(members)
-        return Answered(await upstream.ask(query, transport), upstream)
+        upstream = self._rng.choice(attempt.members)
+        return Answered(await upstream.ask(attempt.query, attempt.transport), upstream)
+
+
+class _Attempt(NamedTuple):
+    """One query on its way to the upstreams `members`, in this order, since this time."""
+
+    query: Query
+    transport: Transport
+    members: Sequence[Upstream]
+    order: Sequence[Upstream]
+    started: float
+    tell: Tell | None
+
+    def note(self, text: str) -> None:
+        """Something for an explanation, if there is to be one."""
+        if self.tell is not None:
+            self.tell(text)
+
+
+class _Tried(NamedTuple):
+    """What an upstream gave that was asked already."""
+
+    upstream: Upstream
+    result: Message | UpstreamError
+
+
+async def _reply(upstream: Upstream, attempt: _Attempt, tried: _Tried | None) -> Message:
+    if tried is None:
+        return await upstream.ask(attempt.query, attempt.transport)
+    if isinstance(tried.result, UpstreamError):
+        raise tried.result
+    return tried.result
 
 
 class _Attempts:
@@ -145,12 +226,12 @@ class _Attempts:
 
     __slots__ = ("_count", "_deadline", "_now", "error", "limit")
 
-    def __init__(self, limit: int | None, upstreams: int, now: Callable[[], float]) -> None:
+    def __init__(self, limit: int | None, upstreams: int, now: Callable[[], float], started: float) -> None:
         self.limit = 2 * upstreams if limit is None else limit
         self.error = UpstreamError("no healthy proxies")
         self._count = 0
         self._now = now
-        self._deadline = now() + _QUERY_DEADLINE
+        self._deadline = started + _QUERY_DEADLINE
 
     def failed(self, error: UpstreamError) -> None:
         """One attempt was in vain."""

@@ -10,6 +10,7 @@ import struct
 
 from waypost.wire import consts
 from waypost.wire.edns import ECHOED, Opt, opt_size, pack_opt
+from waypost.wire.names import ROOT
 from waypost.wire.query import Query
 from waypost.wire.rdata import COMPRESSIBLE, LAYOUTS, NAME, TEXT, name_end
 from waypost.wire.record import Record, Records
@@ -62,6 +63,8 @@ def pack(query: Query, reply: Reply, *, datagram: bool, v6: bool = False) -> byt
         question,
     ]
     qname = query.qname if not reply.question else reply.question[:-4]
+    if qname == ROOT:  # the root's own name is shorter than a pointer to it
+        qname = b""
     for owner, rtype, rclass, ttl, rdata in answer:
         if owner == qname:
             parts.append(_POINTED.pack(_QUESTION_POINTER, rtype, rclass, ttl, len(rdata)))

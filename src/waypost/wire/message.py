@@ -13,6 +13,7 @@ from waypost.wire.record import Record, Records
 
 _HEADER = struct.Struct("!HHHHHH")
 _RR_FIXED = struct.Struct("!HHIH")
+_QUESTION_POINTER = b"\xc0\x0c"
 _TYPE_CLASS = struct.Struct("!HH")
 
 
@@ -50,9 +51,9 @@ def decode(wire: bytes) -> Message:
             qname, i = read_name(wire, i)
             qtype, qclass = _TYPE_CLASS.unpack_from(wire, i)
             i += 4
-        answer, i = _read_section(wire, i, an)
-        authority, i = _read_section(wire, i, ns)
-        additional, i = _read_section(wire, i, ar)
+        answer, i = _read_section(wire, i, an, qname)
+        authority, i = _read_section(wire, i, ns, qname)
+        additional, i = _read_section(wire, i, ar, qname)
     except struct.error:
         raise FormErr("message cut short") from None
     rcode = flags & consts.RCODE_MASK
@@ -84,11 +85,17 @@ def make_query(message_id: int, flags: int, qname: bytes, qtype: int, qclass: in
     return header + qname + _TYPE_CLASS.pack(qtype, qclass)
 
 
-def _read_section(wire: bytes, i: int, count: int) -> tuple[list[Record], int]:
-    records = []
+def _read_section(wire: bytes, i: int, count: int, qname: bytes) -> tuple[list[Record], int]:
+    records: list[Record] = []
+    if not count:
+        return records, i
     size = len(wire)
     for _ in range(count):
-        owner, i = read_name(wire, i)
+        if qname and wire[i : i + 2] == _QUESTION_POINTER:
+            owner = qname
+            i += 2
+        else:
+            owner, i = read_name(wire, i)
         rtype, rclass, ttl, rdlength = _RR_FIXED.unpack_from(wire, i)
         i += 10
         if i + rdlength > size:
@@ -96,3 +103,18 @@ def _read_section(wire: bytes, i: int, count: int) -> tuple[list[Record], int]:
         records.append(Record(owner, rtype, rclass, ttl, read_rdata(wire, i, rdlength, rtype)))
         i += rdlength
     return records, i
+
+
+def ttl_places(wire: bytes) -> tuple[int, ...]:
+    """Where the TTLs of the records (but OPT's) stand in a whole message with one question. Raises FormErr."""
+    _, _, _, *counts = _HEADER.unpack_from(wire)
+    _, i = read_name(wire, _HEADER.size)
+    i += _TYPE_CLASS.size
+    places = []
+    for _ in range(sum(counts)):
+        _, i = read_name(wire, i)
+        rtype, _, _, rdlength = _RR_FIXED.unpack_from(wire, i)
+        if rtype != consts.TYPE_OPT:
+            places.append(i + _TYPE_CLASS.size)
+        i += _RR_FIXED.size + rdlength
+    return tuple(places)

@@ -45,16 +45,17 @@ COMPRESSIBLE = frozenset((2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 15))
 
 def read_name(wire: bytes, i: int) -> tuple[bytes, int]:
     """The name at offset i, uncompressed, and the offset behind it. Work is bounded. Raises FormErr."""
-    labels = []
+    parts = []
     size = 1
     end = -1
-    limit = i
+    limit = start = i
     try:
         while length := wire[i]:
             if length >= 0xC0:
                 if end < 0:
                     end = i + 2
-                i = (length & 0x3F) << 8 | wire[i + 1]
+                parts.append(wire[start:i])
+                i = start = (length & 0x3F) << 8 | wire[i + 1]
                 if i >= limit:  # a pointer that does not go back could loop
                     raise FormErr("compression pointer does not point back")
                 limit = i
@@ -64,14 +65,13 @@ def read_name(wire: bytes, i: int) -> tuple[bytes, int]:
             size += length + 1
             if size > 255:
                 raise FormErr("name longer than 255 bytes")
-            labels.append(wire[i : i + length + 1])
             i += length + 1
     except IndexError:
         raise FormErr("name cut short") from None
     if end < 0:
-        end = i + 1
-    labels.append(b"\x00")
-    return b"".join(labels), end
+        return wire[start : i + 1], i + 1
+    parts.append(wire[start : i + 1])
+    return b"".join(parts), end
 
 
 def read_rdata(wire: bytes, i: int, length: int, rtype: int) -> bytes:

@@ -6,12 +6,16 @@ of outcome write nothing: `failure` (the server writes the rcode, and errors log
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypedDict, Unpack
 
 from waypost.wire import consts
 from waypost.wire.edns import Opt
 from waypost.wire.query import Query
 from waypost.wire.record import Records
+
+Countdown = Callable[[], int]
+"""The TTL in seconds that every record of a reply shows by now; negative: the reply is no longer right."""
 
 
 class _Fields(TypedDict, total=False):
@@ -35,8 +39,9 @@ class Reply:
     upstream made; the client's own is echoed without it. `question` replaces the question as sent unless it is empty.
     `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
     `depends` are keys of live data that made the answer: a cache drops it when one of them changes. `more` are further
-    messages of the same answer (zone transfers); only stream transports can carry them. `steady` says that nothing but
-    the question and the data under `depends` made it; a changed copy is not steady.
+    messages of the same answer (zone transfers); only stream transports can carry them. `steady` is the plugin that
+    vouches that nothing but the question, the data under `depends` and, with a `countdown`, the time made it; a changed
+    copy has neither.
     """
 
     __slots__ = (
@@ -44,6 +49,7 @@ class Reply:
         "additional",
         "answer",
         "authority",
+        "countdown",
         "depends",
         "error",
         "flags",
@@ -68,7 +74,8 @@ class Reply:
         written: bool = True,
         depends: tuple[bytes, ...] = (),
         more: tuple[Reply, ...] = (),
-        steady: bool = False,
+        steady: object = None,
+        countdown: Countdown | None = None,
     ) -> None:
         self.rcode = rcode
         self.flags = flags
@@ -82,6 +89,7 @@ class Reply:
         self.depends = depends
         self.more = more
         self.steady = steady
+        self.countdown = countdown
         self._size = -1
 
     @property

@@ -8,9 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from waypost.control.catalogue import GROUP, Catalogue, extend
+from support.serving import Serving
+from waypost.control.catalogue import GROUP, NOT_INCLUDED, Catalogue, extend
 from waypost.corefile.errors import CorefileError
 from waypost.plugins.order import ORDER
+from waypost.wire.reply import DROP
 
 
 def point(monkeypatch: pytest.MonkeyPatch, name: str, **attributes: object) -> EntryPoint:
@@ -28,7 +30,14 @@ def test_without_packages_it_is_the_built_in_order() -> None:
     assert extend([]) == Catalogue()
     assert Catalogue().order == ORDER
     assert Catalogue().load("whoami") is not None
-    assert Catalogue().load("route53") is None
+    assert Catalogue().load("azure") is None
+
+
+@pytest.mark.parametrize("name", NOT_INCLUDED)
+def test_what_is_left_out_is_refused_with_what_to_use_instead(name: str) -> None:
+    with pytest.raises(CorefileError) as raised:
+        Serving(f". {{\n{name} group:example.org {{\nfallthrough\n}}\n}}", lambda request: DROP)
+    assert str(raised.value).startswith(f"Corefile:2 - Error during parsing: directive '{name}' is not included: ask")
 
 
 def test_next_to_a_directive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,3 +101,16 @@ def test_the_number_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(lexer, "MAX_TOKENS", 3)
     with pytest.raises(CorefileError, match=r"^Corefile:2 - Error during parsing: too many tokens, at most 3"):
         tokenize("a b c\nd e", "Corefile")
+
+
+def test_columns_count_characters_from_1() -> None:
+    tokens = tokenize('\ufeffab  c\r "d\ne" f\n\t\u00e9 g#x h\n\n"i"', "Corefile")
+    assert [(token.text, token.line, token.column) for token in tokens] == [
+        ("ab", 1, 1), ("c", 1, 5), ("d\ne", 1, 8), ("f", 2, 4), ("\u00e9", 3, 2), ("g", 3, 4), ("h", 3, 8), ("i", 5, 1),
+    ]  # fmt: skip
+
+
+def test_a_nul_character_is_refused_where_it_stands() -> None:
+    with pytest.raises(CorefileError) as caught:
+        tokenize("a\n bc\0d", "Corefile")
+    assert (caught.value.line, caught.value.column) == (2, 4)

@@ -56,3 +56,8 @@ def test_a_variable_that_multiplies() -> None:
     env = {f"V{n}": f"{{$V{n + 1}}}" * 10 for n in range(50)}
     with pytest.raises(CorefileError, match=r"too much text"):
         expand("{$V0}", env)
+
+
+def test_bytes_that_are_no_text() -> None:
+    """The environment gives them as surrogates, and no file or name can hold these."""
+    assert Variables({"A": "a\udcffb"}, Budget()).expand(Token("{$A}", "Corefile", 7)).text == "a\ufffdb"

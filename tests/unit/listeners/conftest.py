@@ -9,6 +9,8 @@ import pytest
 
 from support.clock import ClockLoop
 
+CLOCKED = ("test_http_connection", "test_listener_tcp")
+
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    return {"clock": ClockLoop} if item.path.stem == "test_listener_tcp" else {"real": asyncio.SelectorEventLoop}
+    return {"clock": ClockLoop} if item.path.stem in CLOCKED else {"real": asyncio.SelectorEventLoop}

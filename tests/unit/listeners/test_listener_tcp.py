@@ -14,6 +14,7 @@ from waypost.dispatch.timeouts import Timeouts
 from waypost.listeners.connection import TcpConnection
 from waypost.listeners.sockets import open_socket
 from waypost.listeners.tcp import TcpListener
+from waypost.listeners.terms import Terms
 
 
 class Bench:
@@ -152,7 +153,7 @@ class TestOrder:
         b.connection.connection_lost(ConnectionResetError())
         await b.release(b"slow")
         assert b.answered == []
-        assert not b.world.server.pending
+        assert not b.world.server.waiting
         assert not b.listener.connections
 
 
@@ -363,7 +364,7 @@ class TestSockets:
         """Connections in the accept queue too."""
         world = World()
         listener = TcpListener(open_socket(socket.AF_INET, socket.SOCK_STREAM, "127.0.0.1", "0"), world.registry)
-        await listener.serve(world.server, Timeouts())
+        await listener.serve(world.server, Terms())
         clients = [socket.create_connection(listener.sock.getsockname()) for _ in range(200)]
         for client in clients:
             client.sendall(stream(query("a.", 1), query("a.", 2)))

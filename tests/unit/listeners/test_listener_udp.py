@@ -13,6 +13,7 @@ import pytest
 
 from support.listening import World, query, response
 from waypost.listeners import sockets, udp
+from waypost.listeners.datagrams import Way
 from waypost.listeners.sockets import open_socket
 from waypost.listeners.udp import UdpListener
 from waypost.metrics.registry import Counter
@@ -96,7 +97,7 @@ class TestAnswers:
         assert await b.receive() == (2, b.address[0])
         await b.release(b"slow")
         assert await b.receive() == (1, b.address[0])
-        assert not b.world.server.pending
+        assert not b.world.server.waiting
 
     @pytest.mark.parametrize("name", ["a.", "slow."])
     @pytest.mark.parametrize("b", ["0.0.0.0"], indirect=True)
@@ -163,7 +164,7 @@ class TestBounds:
             b.send(*(query("slow.", n) for n in range(start, start + 20)))
             await turns(5)
         assert b.world.plugin.open == 50
-        assert len(b.world.server.pending) == 50
+        assert len(b.world.server.waiting) == 50
         assert b.world.dropped("overload") == 150
         b.send(query("a.", 1000))
         assert await b.answered(1) == [1000]  # answers from memory go on
@@ -200,8 +201,8 @@ class TestErrors:
     @both_ways
     async def test_answers_that_cannot_be_sent(self, b: Bench) -> None:
         b.listener.sock.close()
-        b.listener.sock = BrokenSocket([query("a.", 1), query("slow.", 2), query("a.", 3)])  # type: ignore[assignment]
-        assert b.listener._read() is False
+        b.listener._datagrams = Broken([query("a.", 1), query("slow.", 2), query("a.", 3)])  # type: ignore[assignment]
+        assert b.listener._drain() is False
         assert len(b.world.plugin.seen) == 3
         assert b.world.dropped("socket") == 2
         await turns(2)
@@ -238,31 +239,27 @@ class TestReceiveDrops:
         assert b.missed() == 0
 
 
-class BrokenSocket:
-    """Receives these packets, then nothing; sends none, because its buffer is full."""
+class Broken:
+    """Receives these packets, then nothing; sends none, because the buffer is full."""
 
     def __init__(self, wires: list[bytes]) -> None:
         self._wires = wires
 
-    def recvfrom(self, size: int) -> tuple[bytes, tuple[str, int]]:
-        if not self._wires:
-            raise BlockingIOError
-        return self._wires.pop(0), ("192.0.2.9", 40000)
+    def receive(self) -> list[bytes]:
+        wires, self._wires = self._wires, []
+        return wires
 
-    def recvmsg(self, size: int, control: int) -> tuple[bytes, list[object], int, tuple[str, int]]:
-        wire, client = self.recvfrom(size)
-        return wire, [], 0, client
+    def client(self, number: int) -> tuple[str, int]:
+        return "192.0.2.9", 40000 + number
 
-    def sendto(self, *args: object) -> int:
-        raise BlockingIOError
+    def way(self, number: int) -> Way:
+        return Way(self.client(number), [])
 
-    sendmsg = sendto
+    def send(self, answers: list[bytes | None]) -> int:
+        return sum(answer is not None for answer in answers)
 
-    def fileno(self) -> int:
-        return -1
-
-    def close(self) -> None:
-        """Nothing to close."""
+    def send_later(self, answers: list[tuple[bytes, Way]]) -> int:
+        return len(answers)
 
 
 class TestClose:

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-import pytest
-
 from support.chain import make_wire
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds
+from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
 from waypost.toolkit.upstream_errors import UpstreamError
+from waypost.wire.message import Message
 from waypost.wire.query import parse_query
 
 QUERY = parse_query(make_wire("example.org."))
@@ -26,9 +25,6 @@ class FakeLoop:
     def time(self) -> float:
         return self.now
 
-    def create_future(self) -> Answer:
-        return asyncio.get_running_loop().create_future()
-
     def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.Future[None]:
         timer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.timers.append((when, lambda: None if timer.cancelled() else callback()))
@@ -42,49 +38,69 @@ class FakeLoop:
             callback()
 
 
+class Asked:
+    """Receives what comes for one query."""
+
+    def __init__(self, flight: InFlight) -> None:
+        self.got: list[Message | UpstreamError] = []
+        self.receive = self.got.append
+        self.message_id = flight.add(QUERY, self.receive)
+
+
 async def test_each_query_ends_at_its_own_deadline() -> None:
     loop = FakeLoop()
-    late: list[list[Answer]] = []
+    late: list[list[Receiver]] = []
     flight = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
-    answers = []
+    receivers = []
     for now in (0.0, 0.5, 0.5, 1.5):
         loop.now = now
-        answers.append(flight.add(QUERY)[1])
+        receivers.append(Asked(flight).receive)
     assert len(loop.timers) == 1
     loop.advance(2.0)
-    assert late == [answers[:1]]
+    assert late == [receivers[:1]]
     loop.advance(2.5)
-    assert late[1:] == [answers[1:3]]
+    assert late[1:] == [receivers[1:3]]
     assert len(flight.waiting) == 1
     loop.advance(3.5)
-    assert late[2:] == [answers[3:]]
+    assert late[2:] == [receivers[3:]]
     assert (loop.timers, flight.waiting) == ([], {})
 
 
 async def test_answered_queries_are_never_late() -> None:
     loop = FakeLoop()
-    late: list[list[Answer]] = []
+    late: list[list[Receiver]] = []
     flight = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
-    message_id, answer = flight.add(QUERY)
-    flight.settle(message_id, UpstreamError("x"))
-    with pytest.raises(UpstreamError):
-        await answer
+    asked = Asked(flight)
+    error = UpstreamError("x")
+    flight.settle(asked.message_id, error)
+    assert asked.got == [error]
     loop.advance(10.0)
     assert late == [[]]
-    flight.add(QUERY)
+    Asked(flight)
     flight.close()
     loop.advance(20.0)
     assert late == [[]]
 
 
 async def test_answers_nobody_waits_for_any_more() -> None:
-    flight = InFlight(asyncio.get_running_loop(), MessageIds(), 2.0, lambda late: None)
-    message_id, answer = flight.add(QUERY)
-    answer.cancel()
-    flight.settle(message_id, UpstreamError("x"))
-    flight.add(QUERY)[1].cancel()
+    loop = asyncio.get_running_loop()
+    flight = InFlight(loop, MessageIds(), 2.0, lambda late: None)
+    answers: list[Answer] = [loop.create_future() for _ in range(2)]
+    first, _ = (flight.add(QUERY, fill(answer)) for answer in answers)
+    for answer in answers:
+        answer.cancel()
+    flight.settle(first, UpstreamError("x"))
     flight.fail_all(UpstreamError("x"))
     flight.close()
+
+
+async def test_a_query_that_was_not_sent_is_forgotten() -> None:
+    flight = InFlight(asyncio.get_running_loop(), MessageIds(), 2.0, lambda late: None)
+    asked = Asked(flight)
+    flight.forget(asked.message_id)
+    flight.fail_all(UpstreamError("x"))
+    flight.close()
+    assert (asked.got, flight.waiting) == ([], {})
 
 
 def test_ids_avoid_those_in_use() -> None:

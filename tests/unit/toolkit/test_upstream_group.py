@@ -16,7 +16,7 @@ from waypost.toolkit.upstream_errors import UpstreamError
 from waypost.toolkit.upstream_group import Upstream, UpstreamGroup
 from waypost.toolkit.upstream_health import HealthSettings
 from waypost.toolkit.upstream_metrics import ProxyMetrics
-from waypost.toolkit.upstreams import Selection, SelectionLimits
+from waypost.toolkit.upstreams import Answered, Selection, SelectionLimits
 from waypost.wire.query import parse_query
 
 UDP = Transport(stream=False)
@@ -108,13 +108,15 @@ async def test_close_lets_queries_end() -> None:
     async with ScriptedUpstream(slow(event)) as upstream:
         group = group_of(upstream.port)
         selection = Selection(group, "random", SelectionLimits(), Counter(), rng=random.Random(1))
-        asking = asyncio.create_task(selection.ask(QUERY, UDP))
+        asking = asyncio.ensure_future(selection.ask(QUERY, UDP))
         await until(lambda: upstream.count() > 0)
         closing = asyncio.create_task(group.close())
         await asyncio.sleep(0)
         assert not closing.done()
         event.set()
-        assert (await asking).message.answer
+        answered = await asking
+        assert isinstance(answered, Answered)
+        assert answered.message.answer
         await closing
 
 

@@ -6,6 +6,8 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
+import dns.message
+import dns.rrset
 import pytest
 
 from support.chain import make_wire
@@ -23,7 +25,7 @@ from support.upstream import (
     until,
 )
 from waypost.metrics.registry import Counter
-from waypost.toolkit import upstream_udp
+from waypost.toolkit import mmsg, upstream_udp
 from waypost.toolkit.inflight import MessageIds
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, UpstreamError
@@ -133,12 +135,66 @@ async def test_refusal_of_one_query_is_not_charged_to_the_next() -> None:
     with closed_port() as port:
         sockets = sockets_to(port)
         first = sockets.ask(query, query_tail(query))
+        await asyncio.sleep(0)  # it leaves, and is refused
         second = sockets.ask(query, query_tail(query))
         results = await asyncio.gather(first, second, return_exceptions=True)
         sockets.close()
     assert sockets.cache.misses.value == 2
     assert str(results[0]).endswith("write: connection refused")
     assert str(results[1]).endswith("read: connection refused")
+
+
+async def test_queries_of_one_turn_are_refused_together() -> None:
+    query = parse_query(make_wire("example.org."))
+    with closed_port() as port:
+        sockets = sockets_to(port)
+        asking = [sockets.ask(query, query_tail(query)) for _ in range(40)]
+        results = await asyncio.gather(*asking, return_exceptions=True)
+        assert {str(result).rpartition(": ")[2] for result in results} == {"connection refused"}
+        assert sockets.waiting == 0
+        sockets.close()
+
+
+async def test_closing_before_a_query_left() -> None:
+    query = parse_query(make_wire("example.org."))
+    async with ScriptedUpstream() as upstream:
+        sockets = sockets_to(upstream.port)
+        asking = sockets.ask(query, query_tail(query))
+        sockets.close()
+        with pytest.raises(UpstreamError, match=r"closed$"):
+            await asking
+        await asyncio.sleep(0)
+        assert (sockets.waiting, upstream.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("bufsize", [None, 4096, 65535])
+async def test_replies_of_any_size_that_was_asked_for(bufsize: int | None) -> None:
+    size = {None: 400, 4096: 3900, 65535: 20_000}[bufsize]
+    query = parse_query(make_wire("example.org.", "TXT", bufsize=bufsize))
+
+    def large(asked: Asked) -> list[Step]:
+        response = dns.message.make_response(asked.message)
+        texts = " ".join(f'"{"x" * 200}"' for _ in range(size // 201))
+        response.answer.append(dns.rrset.from_text("example.org.", 60, "IN", "TXT", texts))
+        return [Send(response.to_wire(max_size=65535))]
+
+    async with ScriptedUpstream(large) as upstream:
+        sockets = sockets_to(upstream.port)
+        message = await sockets.ask(query, query_tail(query))
+        sockets.close()
+    assert len(message.answer[0].rdata) == size // 201 * 201
+
+
+@pytest.mark.parametrize("single", [False, True])
+async def test_many_queries_in_one_turn(single: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if single:
+        monkeypatch.setattr(mmsg, "system_calls", lambda: None)
+    async with ScriptedUpstream(good("192.0.2.1")) as upstream:
+        sockets = sockets_to(upstream.port)
+        messages = await asyncio.gather(*(ask(sockets, f"{n}.example.") for n in range(100)))
+        sockets.close()
+    assert len(messages) == upstream.count() == 100
+    assert {seen.name for seen in upstream.seen} == {f"{n}.example." for n in range(100)}
 
 
 async def test_interleaved_replies_find_their_queries() -> None:

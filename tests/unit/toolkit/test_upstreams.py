@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,6 +12,7 @@ import pytest
 from support.chain import make_wire
 from waypost.metrics.registry import Counter
 from waypost.toolkit.exchange import Transport
+from waypost.toolkit.inflight import Receiver
 from waypost.toolkit.upstream_errors import Mismatch, UpstreamError
 from waypost.toolkit.upstream_group import Upstream, UpstreamGroup
 from waypost.toolkit.upstreams import Selection, SelectionLimits
@@ -38,7 +40,12 @@ class Clock:
 
 
 class FakeUpstream:
-    """Gives its outcomes in turn, the last one for ever; an int is an rcode. Each attempt takes `seconds`."""
+    """Gives its outcomes in turn, the last one for ever; an int is an rcode. Each attempt takes `seconds`.
+
+    With `posts` it can be asked without a task.
+    """
+
+    posts = False
 
     def __init__(self, name: str, *outcomes: int | Exception, clock: Clock, seconds: float = 0.0) -> None:
         self.text = name
@@ -48,13 +55,31 @@ class FakeUpstream:
         self.clock = clock
         self.seconds = seconds
 
+    def post(self, query: object, transport: Transport, receiver: Receiver) -> bool:
+        if not self.posts:
+            return False
+        try:
+            result: Message | UpstreamError = self.give()
+        except UpstreamError as exc:
+            result = exc
+        asyncio.get_running_loop().call_soon(receiver, result)
+        return True
+
     async def ask(self, query: object, transport: Transport) -> Message:
+        return self.give()
+
+    def give(self) -> Message:
         self.asked += 1
         self.clock.now += self.seconds
         outcome = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
         if isinstance(outcome, Exception):
             raise outcome
         return Message(0, consts.QR, outcome, 1, b"\0", 1, 1, (), (), (), None)
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["in a task", "posted"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeUpstream, "posts", request.param)
 
 
 REFUSED = UpstreamError("read udp 127.0.0.1:1->127.0.0.1:2: read: connection refused")
@@ -89,6 +114,8 @@ class Scene:
     async def ask(self) -> str:
         """Who answered, and with what rcode."""
         answered = await self.selection.ask(QUERY, UDP)
+        if isinstance(answered, UpstreamError):
+            raise answered
         return f"{answered.upstream.text} {consts.rcode_text(answered.message.rcode)}"
 
     @property
@@ -229,3 +256,20 @@ async def test_failover_reply_beats_a_dead_upstream() -> None:
     scene = Scene(consts.SERVFAIL, REFUSED, limits=FAILOVER)
     assert await scene.ask() == "a SERVFAIL"
     assert scene.asked == [1, 1]
+
+
+async def test_what_happens_on_the_way_is_told() -> None:
+    said: list[str] = []
+    scene = Scene(0, REFUSED, consts.SERVFAIL, 0, limits=SelectionLimits(failover=frozenset((consts.SERVFAIL,))))
+    scene.down("a")
+    await scene.selection.ask(QUERY, UDP, said.append)
+    assert said == [
+        "upstream a is down by its health checks: left out",
+        f"upstream b failed: {REFUSED}",
+        "upstream c answered with an rcode of 'failover': the next one is asked",
+    ]
+    assert scene.selection.told == "a b c d"
+    scene = Scene(0, limits=SelectionLimits(fail_fast=True))
+    scene.down("a")
+    assert isinstance(await scene.selection.ask(QUERY, UDP, said.append), UpstreamError)
+    assert said[-1] == "every upstream is down"

@@ -114,3 +114,10 @@ def test_names_keep_their_case_in_compressed_messages() -> None:
     message = read(pack(query(), reply, datagram=True))
     assert message.answer[0].name.to_text() == "MANY.example.ORG."
     assert message.answer[0][0].target.to_text() == "Many.Example.org."
+
+
+def test_records_of_the_root_take_no_more_than_was_reckoned_with() -> None:
+    """A pointer to the question's name is longer than the root's name itself."""
+    asked = parse_query(dns.message.make_query(".", "A", use_edns=False).to_wire())
+    reply = Reply(0, 0, addresses(33, b"\0"))
+    assert len(pack(asked, reply, datagram=True)) == reply_size(asked, reply) == 512

@@ -7,14 +7,13 @@ acl [ZONES...] {
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Self
+from typing import Final
 
-from waypost.corefile.addresses import parse_network
 from waypost.corefile.args import Cursor
 from waypost.corefile.model import Directive
+from waypost.corefile.networks import Networks
 from waypost.corefile.quoting import quote
 from waypost.wire import consts
 
@@ -34,41 +33,13 @@ _ACTIONS: Final = {action.value: action for action in Action}
 
 
 @dataclass(frozen=True, slots=True)
-class Networks:
-    """Networks, by address size in bytes and then by how many bits their prefixes leave out."""
-
-    prefixes: dict[int, dict[int, set[int]]]
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Those in CIDR notation. Raises ValueError with the text that is wrong."""
-        prefixes: dict[int, dict[int, set[int]]] = {4: {}, 16: {}}
-        for text in texts:
-            try:
-                network = parse_network(text)
-            except ValueError:
-                raise ValueError(text) from None
-            shift = network.max_prefixlen - network.prefixlen
-            of_size = prefixes[network.max_prefixlen // 8]
-            of_size.setdefault(shift, set()).add(int(network.network_address) >> shift)
-        return cls(prefixes)
-
-    def hold(self, packed: bytes) -> bool:
-        """True if an address of 4 or 16 bytes lies in one of them."""
-        number = int.from_bytes(packed, "big")
-        for shift, prefixes in self.prefixes[len(packed)].items():  # noqa: SIM110 - on the way of a query
-            if number >> shift in prefixes:
-                return True
-        return False
-
-
-@dataclass(frozen=True, slots=True)
 class Policy:
-    """An action for types and networks; None stands for all."""
+    """An action for types and networks; None stands for all. `place` is where it stands, `Corefile:12`."""
 
     action: Action
     types: frozenset[int] | None = None
     networks: Networks | None = None
+    place: str = field(default="", compare=False)
 
     def fits(self, qtype: int, client: bytes) -> bool:
         """True if it decides on this type from this client, an address of 4 or 16 bytes."""
@@ -99,8 +70,9 @@ def _policy(cursor: Cursor, name: str, words: list[str]) -> Policy:
     action = _ACTIONS.get(name.lower())
     if action is None:
         raise cursor.err(f"unexpected token {quote(name)}; expect 'allow', 'block', 'filter' or 'drop'")
+    place = f"{cursor.file}:{cursor.line}"
     sections = _sections(cursor, words)
-    return Policy(action, _types(cursor, sections["type"]), _networks(cursor, sections["net"]))
+    return Policy(action, _types(cursor, sections["type"]), _networks(cursor, sections["net"]), place)
 
 
 def _sections(cursor: Cursor, words: list[str]) -> dict[str, list[str]]:

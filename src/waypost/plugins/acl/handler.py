@@ -7,11 +7,12 @@ a blocked name cannot be reached by another one, nor does a rewrite unblock it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.metrics.registry import Counter
 from waypost.plugins.acl.config import Action, Policy
 from waypost.toolkit.zonelist import ZoneList
@@ -24,6 +25,17 @@ _EDE_BLOCKED: Final = 15
 _EDE_FILTERED: Final = 17
 _EDE_SIZE: Final = 4096
 _MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+class Verdict(NamedTuple):
+    """An action, the zone of the rule that says so in wire form, and where that stands in the Corefile."""
+
+    action: Action
+    zone: bytes
+    place: str = ""
+
+
+_ALLOWED: Final = Verdict(Action.ALLOW, names.ROOT)
 
 
 class AccessList:
@@ -44,13 +56,16 @@ class AccessList:
         """The next one's reply to what is allowed; REFUSED, an empty NOERROR, or silence."""
         query, asked = request.query, request.asked
         client = _packed(request.client_ip)
-        action, zone = Action.ALLOW, names.ROOT
+        verdict = _ALLOWED
         if asked is not None and (asked.name != query.name or asked.qtype != query.qtype):
-            action, zone = self._judge(asked, client)
-        if action is Action.ALLOW:
-            action, zone = self._judge(query, client)
-        if action is not Action.ALLOW:
-            return self._refuse(request, client, action, zone)
+            verdict = self._judge(asked, client)
+        if verdict.action is Action.ALLOW:
+            verdict = self._judge(query, client)
+        if verdict.action is not Action.ALLOW:
+            return self._refuse(request, client, verdict)
+        if request.trace is not None:
+            rule = f"by {verdict.place}" if verdict.place else "no rule fits"
+            request.note(self.name, f"client {request.client_ip} is allowed: {rule}")
         server = request.server.label
         cell = self._allowed.get(server)
         if cell is None:
@@ -58,28 +73,31 @@ class AccessList:
         cell.value += 1
         return self.next.serve(request)
 
-    def _refuse(self, request: Request, client: bytes | None, action: Action, zone: bytes) -> Reply:
+    def _refuse(self, request: Request, client: bytes | None, verdict: Verdict) -> Reply:
+        action, zone, place = verdict
         if client is None:
             text = f"Blocking request. Unable to parse source address: {request.client_ip}"
             self._log.once_a_burst(self._log.error, text)
         self._metrics.refused(action, request.server.label, zone).inc()
-        request.note(f"acl: {action.value}")
+        if request.trace is not None:
+            text = f"client {request.client_ip} is stopped by {action.value} in {place}"
+            request.note(self.name, text, ANSWERED, place)
         if action is Action.BLOCK:
             return _told(request.query, consts.REFUSED, _EDE_BLOCKED)
         return _told(request.query, consts.NOERROR, _EDE_FILTERED) if action is Action.FILTER else DROP
 
-    def _judge(self, query: Query, client: bytes | None) -> tuple[Action, bytes]:
-        """The action, and the zone of the rule that says so. A client that is no address is blocked."""
+    def _judge(self, query: Query, client: bytes | None) -> Verdict:
+        """What the first rule that fits says. A client that is no address is blocked."""
         for zones, policies in self._rules:
             zone = zones.match(query.name)
             if zone is None:
                 continue
             if client is None:
-                return Action.BLOCK, zone
+                return Verdict(Action.BLOCK, zone)
             for policy in policies:
                 if policy.fits(query.qtype, client):
-                    return policy.action, zone
-        return Action.ALLOW, names.ROOT
+                    return Verdict(policy.action, zone, policy.place)
+        return _ALLOWED
 
 
 class AclMetrics:

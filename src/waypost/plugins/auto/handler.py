@@ -42,7 +42,7 @@ class Auto:
         origin = self._directory.listed.match(query.name)
         if origin is None:
             return failure(consts.REFUSED) if isinstance(self.next, EndOfChain) else self.next.serve(request)
-        return serve_zone(request, self._directory.zones[origin].zone, ZoneList(), self.next)
+        return serve_zone(self.name, request, self._directory.zones[origin].zone, ZoneList(), self.next)
 
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """See `dispatch.handler.Transferer`."""

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from waypost.dispatch.handler import CacheEntry, Handler, Outcome, then
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import ANSWERED
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Limits, Prefetch
+from waypost.plugins.cache.fading import Fading, counting_down
 from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
 from waypost.plugins.cache.key import DO_SHIFT, key_tail
@@ -34,6 +36,7 @@ class Cache:
 
     name = "cache"
     transparent = True
+    vouches = True
     next: Handler
 
     def __init__(
@@ -70,8 +73,10 @@ class Cache:
         cells.requests.value += 1
         if self._never.holds(query):
             cells.misses.value += 1
+            if request.trace is not None:
+                request.note(self.name, "nothing is ever kept for names of this zone (disable)")
             if request.repeats is not None:
-                request.repeats.append(cells.again)
+                request.repeats.append(cells.missed_again)
             outcome = self.next.serve(request)
             if type(outcome) is Reply:
                 return self._not_kept(request, outcome)
@@ -84,7 +89,8 @@ class Cache:
             item, half = self._denial(key), 1
             if item is None or now >= item.until:
                 cells.misses.value += 1
-                request.note("cache: nothing kept")
+                if request.trace is not None:
+                    request.note(self.name, "miss: nothing is kept for this question")
                 return self._ask(Asking(request, key, cells, self._store.changes.generation, None))
         cells.hits[half].value += 1
         if item.wildcard and request.metadata is not None:
@@ -97,8 +103,14 @@ class Cache:
         if self._prefetch is not None and _is_due(self._prefetch, item, now, ttl):
             self._refresher.in_background(Asking(request, key, cells, self._store.changes.generation, item), item, now)
         if request.trace is not None:
-            request.note("cache: kept answer")
-        return item.reply(item.ttl if self._keep_ttl else ttl, bits)
+            text = f"hit: kept {int(now - item.stored)} s ago, {ttl} s left"
+            request.note(self.name, text, ANSWERED, "denial" if half else "success")
+        reply = item.reply(item.ttl if self._keep_ttl else ttl, bits)
+        if request.repeats is None or self._prefetch is not None:
+            return reply
+        request.repeats.append(cells.denied_again if half else cells.hit_again)
+        shelf = self._store.denial if half else self._store.success
+        return counting_down(reply, self, Fading(item, key, shelf, self._now, self._keep_ttl))
 
     def invalidate(self, changed: Iterable[bytes]) -> None:
         """Drop the entries that depend on these keys of live data."""

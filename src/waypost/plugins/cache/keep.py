@@ -12,7 +12,7 @@ from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.key import Key, name_of
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.store import Store
-from waypost.plugins.cache.verdict import Kind, Verdict, judge, with_ttl
+from waypost.plugins.cache.verdict import Kind, Verdict, judge, told, with_ttl
 from waypost.wire import consts
 from waypost.wire.query import Query
 from waypost.wire.reply import Reply
@@ -61,8 +61,12 @@ class Keeper:
         reply = _shaped(reply, verdict.ttl)
         if reply.question and not _same_question(reply.question, query):
             asking.cells.drops.inc()
+            asking.request.note("cache", "not kept: the reply is to another question")
             return reply, False
         self._keep(asking, verdict, reply)
+        if asking.request.trace is not None:
+            kept = self.store.find(asking.key, self.now()) is not None
+            asking.request.note("cache", told(verdict, reply, kept=kept))
         return reply, reply.rcode in (consts.NOERROR, consts.NXDOMAIN)
 
     def shape(self, query: Query, reply: Reply) -> Reply:

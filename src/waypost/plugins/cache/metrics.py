@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from waypost.metrics.registry import Counter, Gauge, Registry
+from waypost.metrics.traffic import Again
 from waypost.plugins.cache.store import Store
 
 _PLAIN = ("server", "zones", "view")
@@ -23,10 +24,20 @@ class Cells(NamedTuple):
     entries: tuple[Gauge, Gauge]
     evictions: tuple[Counter, Counter]
 
-    def again(self, received: float) -> None:
-        """Count one more look-up that found nothing."""
-        self.requests.value += 1
-        self.misses.value += 1
+    def missed_again(self, again: Again) -> None:
+        """Count more look-ups that found nothing."""
+        self.requests.value += again.times
+        self.misses.value += again.times
+
+    def hit_again(self, again: Again) -> None:
+        """Count more look-ups that found a positive entry."""
+        self.requests.value += again.times
+        self.hits[0].value += again.times
+
+    def denied_again(self, again: Again) -> None:
+        """Count more look-ups that found a negative entry."""
+        self.requests.value += again.times
+        self.hits[1].value += again.times
 
     def show_entries(self, store: Store) -> None:
         """Show how many entries there are."""

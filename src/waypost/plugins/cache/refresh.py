@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from waypost.dispatch.handler import Outcome
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import ANSWERED
 from waypost.log import Log
 from waypost.plugins.cache.config import Config, Stale
 from waypost.plugins.cache.item import Item
@@ -114,7 +115,7 @@ class Refresher:
 
     def _stale_reply(self, asking: Asking, item: Item, bits: int) -> Reply:
         asking.cells.stale.inc()
-        asking.request.note("cache: expired answer")
+        asking.request.note("cache", "answered from an expired entry: the source has nothing better yet", ANSWERED)
         return item.reply(self._stale.ttl, bits)
 
     def _start(self, asking: Asking, item: Item, child: Request) -> Task | Reply | None:

@@ -41,6 +41,13 @@ class Kind(Enum):
 
 _SUCCESSES = (Kind.ANSWER, Kind.EMPTY, Kind.DELEGATION)
 _DENIALS = (Kind.NODATA, Kind.NXDOMAIN)
+_NOT_KEPT = {
+    Kind.NODATA: "a denial without SOA",
+    Kind.NXDOMAIN: "a denial without SOA",
+    Kind.DANGLING: "its records do not answer the question",
+    Kind.OTHER: "an rcode or a signature that is not kept",
+    Kind.TRANSFER: "a zone transfer",
+}
 _FIXED_TTL = (Kind.DELEGATION, Kind.OTHER, Kind.TRANSFER)
 
 
@@ -96,6 +103,15 @@ def _kind_of_noerror(query: Query, reply: Reply) -> Kind:
     if reply.answer:
         return Kind.DANGLING
     return Kind.DELEGATION if _has(reply.authority, consts.TYPE_NS) else Kind.EMPTY
+
+
+def told(verdict: Verdict, reply: Reply, *, kept: bool) -> str:
+    """Whether the reply is kept, or why not, for an explanation."""
+    if verdict.lifetime > 0:
+        return f"kept for {verdict.lifetime:g} s" if kept else "not kept: disabled for this zone, or changed meanwhile"
+    if reply.flags & consts.TC:
+        return "not kept: truncated"
+    return f"not kept: {_NOT_KEPT.get(verdict.kind, 'a lifetime of 0 s')}"
 
 
 def answers(query: Query, records: Records) -> bool:

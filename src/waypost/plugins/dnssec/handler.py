@@ -50,7 +50,7 @@ class Dnssec:
         """Errors have nothing to sign; what a signed zone answered is signed already."""
         if not reply.written or reply.rcode not in (consts.NOERROR, consts.NXDOMAIN) or _is_signed(reply):
             return reply
-        request.note("dnssec: signed")
+        request.note(self.name, "reply signed")
         if _is_referral(reply, zone):
             return self._sign_referral(request, zone, reply)
         answer = self._signed(request, zone, reply.answer)

@@ -13,9 +13,9 @@ import dns.rrset
 from dns.rdataclass import RdataClass
 from dns.rdatatype import RdataType
 
-from waypost.plugins.dnssec.keys import Key
 from waypost.plugins.dnssec.metrics import Metrics
 from waypost.toolkit.cachemap import CacheMap
+from waypost.toolkit.dnssec_keys import Key
 from waypost.wire import consts, names
 from waypost.wire.record import Record, Records
 

@@ -49,7 +49,7 @@ class File:
         if origin is None or request.query.opcode != consts.OPCODE_QUERY:
             return failure(consts.REFUSED) if isinstance(self.next, EndOfChain) else self.next.serve(request)
         served = self._zones[origin]
-        return serve_zone(request, served.source.zone, served.fall, self.next)
+        return serve_zone(self.name, request, served.source.zone, served.fall, self.next)
 
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """See `dispatch.handler.Transferer`."""

@@ -34,6 +34,7 @@ from waypost.toolkit.upstream_client import ClientMaker
 from waypost.toolkit.upstream_group import Upstream, UpstreamGroup
 from waypost.toolkit.upstream_health import HealthSettings
 from waypost.toolkit.upstream_metrics import ProxyMetrics
+from waypost.toolkit.upstream_tap import UpstreamTap
 from waypost.toolkit.upstream_tls import files_of
 from waypost.toolkit.upstreams import Selection, SelectionLimits
 
@@ -59,7 +60,8 @@ def _add(config: Config, site: Site) -> None:
         config.next_rcodes,
         config.next_on_nodata,
     )
-    site.add(Forward(rules, selection, metrics))
+    taps = [handler for handler in site.all_handlers() if isinstance(handler, UpstreamTap)]
+    site.add(Forward(rules, selection, metrics, taps))
 
 
 def _group(config: Config, targets: Sequence[Target], site: Site) -> UpstreamGroup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import ANSWERED, PASSED
 from waypost.plugins.hosts.source import HostsFile
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts
@@ -41,11 +42,14 @@ class Hosts:
         found = self._source.table.addresses(name)
         if found is None:
             if self._fall.covers(name):
+                request.note(self.name, "the table does not have the name, which falls through", PASSED)
                 return self.next.serve(request)
+            request.note(self.name, "the table does not have the name, and nothing falls through", ANSWERED)
             return failure(consts.SERVFAIL)
         packed = found.v4 if qtype == consts.TYPE_A else found.v6 if qtype == consts.TYPE_AAAA else ()
         if request.trace is not None:
-            request.note(f"hosts: {len(packed)} addresses in {self._source.path} and the Corefile")
+            text = f"the table has the name with {len(packed)} {consts.type_text(qtype)} records"
+            request.note(self.name, text, ANSWERED, self._source.path)
         return authoritative(query, tuple(address(name, self._ttl, one) for one in packed))
 
     def _reverse(self, request: Request) -> Outcome:
@@ -55,4 +59,6 @@ class Hosts:
         known = self._source.table.names(packed) if packed is not None else ()
         if not known:
             return self.next.serve(request)
+        if request.trace is not None:
+            request.note(self.name, f"{len(known)} names for this address", ANSWERED, self._source.path)
         return authoritative(request.query, tuple(ptr(name, self._ttl, one) for one in known))

@@ -13,6 +13,7 @@ from waypost.cluster.policy import Policy
 from waypost.cluster.reverse import is_reverse, name_server_keys
 from waypost.dispatch.handler import Handler, Outcome, settled
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import ANSWERED, PASSED
 from waypost.plugins.k8s_external.config import Config
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts, names
@@ -83,10 +84,13 @@ class External:
             return self.next.serve(request)
         zone = self._zones[name]
         if query.qtype in _TRANSFERS:
+            request.note(self.name, "refused: no transfer was set up", ANSWERED)
             return failure(consts.REFUSED)
         if query.name == name:
+            request.note(self.name, f"the name is the zone {names.to_text(name)} itself", ANSWERED)
             return self._at_zone(query, view, zone)
         if names.is_within(query.name, zone.apex):
+            request.note(self.name, f"a name of the zone {names.to_text(name)} itself", ANSWERED)
             return self._at_apex(query, view, zone)
         packed = addr.from_reverse_name(query.name) if query.qtype == consts.TYPE_PTR else None
         if packed is not None:
@@ -118,7 +122,12 @@ class External:
     def _outcome(self, request: Request, view: View, zone: Zone, result: Result) -> Outcome:
         query = request.query
         if not result.exists and self._config.fallthrough.covers(query.name):
+            request.note(self.name, "no Service of this name is reached from outside: the name falls through", PASSED)
             return self.next.serve(request)
+        if request.trace is not None:
+            found = "a Service" if result.exists else "no Service"
+            text = f"{found} of this name is reached from outside (external addresses, a load balancer)"
+            request.note(self.name, text, ANSWERED, version=f"serial {zone_serial(view)}")
         base = self._reply(query, view, zone, result)
         targets = [host for host in result.chase if host != query.name]
         return self._chase(request, base, targets) if targets else base

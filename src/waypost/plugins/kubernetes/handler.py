@@ -17,6 +17,7 @@ from waypost.cluster.transfer import zone_records
 from waypost.dispatch.handler import Handler, Outcome, settled, then
 from waypost.dispatch.request import Request
 from waypost.plugins.kubernetes.config import Config
+from waypost.plugins.kubernetes.explain import Known, note_answer, note_zone_missing
 from waypost.plugins.kubernetes.metadata import client_facts, question_facts
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts, names
@@ -64,6 +65,7 @@ class Kubernetes:
     """
 
     name = "kubernetes"
+    vouches = True
     next: Handler
 
     def __init__(
@@ -74,14 +76,19 @@ class Kubernetes:
         search: Sequence[bytes] = (),
         imports: Index | None = None,
         silence: Callable[[], float] | None = None,
+        versions: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        """`silence` tells for how many seconds an API server that is followed gave no sign of life."""
+        """`silence` tells for how many seconds an API server that is followed gave no sign of life.
+
+        `versions` gives the resourceVersions up to which the kinds are followed.
+        """
         self.config = config
         self.index = index
         self.policy = config.policy
         self.local = tuple(local)
         self._search = tuple(search)
         self._silence = silence
+        self._versions = versions
         self._silence_limit = math.inf
         self._imports = imports if config.imported else None
         self._zones = tuple(self._zone(name) for name in sorted(config.zones, key=len, reverse=True))
@@ -168,6 +175,8 @@ class Kubernetes:
         """Answer names in our zones."""
         query = request.query
         qtype = query.qtype
+        if request.trace is not None:
+            self._explain(request)
         if self._simple and query.name.endswith(self._primary.services):
             outcome = self._below_services(request, query, qtype)
             if outcome is not None:
@@ -181,6 +190,14 @@ class Kubernetes:
         if query.name == zone.ns_dns and qtype not in _NOT_AT_NS_DNS:
             return self._reply(query, zone)
         return self._look_up(request, zone)
+
+    def _explain(self, request: Request) -> None:
+        zone = self._zone_of(request.query)
+        if zone is None:
+            note_zone_missing(request, self.zones)
+            return
+        known = Known(zone.name, zone.ns_dns, zone.index, zone.policy, self._versions())
+        note_answer(request, known, falls=self.config.fallthrough.covers(request.name))
 
     def _zone_of(self, query: Query) -> Zone | None:
         for zone in self._zones:
@@ -211,10 +228,10 @@ class Kubernetes:
             if len(packed) == size:
                 break
         else:
-            return _steady(self._reply(query, zone, depends=(key,)))
+            return self._steady(self._reply(query, zone, depends=(key,)))
         ttl = self.policy.ttl
         records = tuple([address(query.qname, ttl, packed) for packed in entry.addresses if len(packed) == size])
-        return _steady(authoritative(query, records, depends=(key,)))
+        return self._steady(authoritative(query, records, depends=(key,)))
 
     def _exposes(self, namespace: bytes) -> bool:
         exposed = self.policy.namespaces
@@ -229,6 +246,11 @@ class Kubernetes:
             return self._chase(request, zone, result)
         return self._reply(query, zone, result.answer, result.additional, result.depends)
 
+    def _steady(self, reply: Reply) -> Reply:
+        """Vouch for a fresh reply that only the question and the index made."""
+        reply.steady = self
+        return reply
+
     def _missing(self, request: Request, zone: Zone, depends: tuple[bytes, ...]) -> Outcome:
         """NXDOMAIN; until the cluster was read nobody can know that, and the answer is SERVFAIL."""
         query = request.query
@@ -238,7 +260,7 @@ class Kubernetes:
         soa = (self._soa(query, zone),)
         if not zone.index.known:
             return authoritative(query, authority=soa, rcode=consts.SERVFAIL, depends=depends)
-        return _steady(authoritative(query, authority=soa, rcode=consts.NXDOMAIN, depends=depends))
+        return self._steady(authoritative(query, authority=soa, rcode=consts.NXDOMAIN, depends=depends))
 
     def _reply(
         self, query: Query, zone: Zone, records: Records = (), glue: Records = (), depends: tuple[bytes, ...] = ()
@@ -334,9 +356,3 @@ class Kubernetes:
 def _extended(base: Reply, found: Reply) -> Reply:
     flags = base.flags | found.flags & consts.TC
     return base.replace(answer=base.answer + found.answer, flags=flags, depends=base.depends + found.depends)
-
-
-def _steady(reply: Reply) -> Reply:
-    """Mark a fresh reply that only the question and the index made."""
-    reply.steady = True
-    return reply

@@ -33,12 +33,13 @@ def setup(directive: Directive, site: Site) -> None:
     )
     search = own_search() if config.source.pods else ()
     silence = None if config.source.manifests else source.silence
-    site.add(Kubernetes(config, source.index, _own_addresses(site), search, source.imports, silence))
+    local = _own_addresses(site)
+    site.add(Kubernetes(config, source.index, local, search, source.imports, silence, source.versions))
     site.hooks.start.append(lambda: source.start(config.startup_timeout))
 
 
 def _source_config(config: Config, site: Site) -> SourceConfig:
-    """The block's part of it: manifests of the command line if it names no source, pods' labels if it has metadata."""
+    """The block's part of it: the command line's source if it names none itself, pods' labels if it has metadata."""
     source = replace(
         config.source,
         pod_labels=config.source.pods and site.collect is not None,
@@ -46,9 +47,15 @@ def _source_config(config: Config, site: Site) -> SourceConfig:
     )
     if source.manifests:
         return replace(source, manifests=tuple(site.path(path) for path in source.manifests))
-    if source.endpoint or source.kubeconfig or not site.services.manifests:
+    if source.endpoint or source.kubeconfig:
         return source
-    return replace(source, manifests=site.services.manifests)
+    if site.services.manifests:
+        return replace(source, manifests=site.services.manifests)
+    kubeconfig, context = site.services.kubeconfig
+    if not kubeconfig:
+        return source
+    # Somebody looks at the cluster from elsewhere: the file is the server's own.
+    return replace(source, kubeconfig=kubeconfig, context=context, snapshot="")
 
 
 def own_search(path: str = _RESOLV_CONF) -> tuple[bytes, ...]:

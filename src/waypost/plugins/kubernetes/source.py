@@ -89,6 +89,7 @@ class ClusterSource:
         self._now = now
         self._following_since = now()
         self._counters: list[Counters] = []
+        self._reflectors: dict[str, Reflector[Any]] = {}
         self.index.subscribe(self._changed)
         self.imports.subscribe(self._changed)
 
@@ -110,6 +111,11 @@ class ClusterSource:
         """
         signs = [sign for each in self._counters for sign in (each.last_event, each.last_sync) if sign is not None]
         return self._now() - max(signs, default=self._following_since)
+
+    def versions(self) -> dict[str, int]:
+        """The resourceVersion up to which each kind is followed; none for kinds that are not, and of manifests."""
+        found = {kind: reflector.version for kind, reflector in self._reflectors.items()}
+        return {kind: version for kind, version in found.items() if version is not None}
 
     def _changed(self, keys: Sequence[bytes] | None) -> None:
         self._changes += 1
@@ -156,6 +162,7 @@ class ClusterSource:
                     resource, client, sinks[name], log=self._log, clock=self._now, changes=lambda: self._changes
                 )
                 self._counters.append(reflector.counters)
+                self._reflectors[name] = reflector
                 metrics.show(name, reflector.counters, sinks[name].count)
                 reflectors.append(reflector)
         if config.snapshot:

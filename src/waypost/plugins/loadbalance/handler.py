@@ -39,9 +39,17 @@ class LoadBalance:
         """Reorder the next one's reply."""
         qtype = request.query.qtype
         outcome = self.next.serve(request)
+        if request.trace is not None:
+            return then(outcome, lambda reply: self._explained(request, reply))
         if type(outcome) is Reply:
             return self._reordered(outcome, qtype)
         return then(outcome, lambda reply: self._reordered(reply, qtype))
+
+    def _explained(self, request: Request, reply: Reply) -> Reply:
+        reordered = self._reordered(reply, request.query.qtype)
+        if reordered is not reply:
+            request.note(self.name, "records may come in another order each time")
+        return reordered
 
     def _reordered(self, reply: Reply, qtype: int) -> Reply:
         if len(reply.answer) < 2 and len(reply.additional) < 2 and len(reply.authority) < 2:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import ANSWERED, CHANGED
 from waypost.plugins.rewrite.asked import Asked, Revert, Rule, with_opt
 from waypost.plugins.rewrite.options import OptionRule
 from waypost.wire import consts, names
 from waypost.wire.errors import BadName
+from waypost.wire.query import Query
 from waypost.wire.reply import failure
 
 
@@ -44,6 +46,7 @@ class Rewrite:
             try:
                 found = rule.apply(asked)
             except BadName as exc:
+                request.note(self.name, f"no valid name came out: {exc}", ANSWERED)
                 return failure(consts.SERVFAIL, f"invalid name after rewrite: {exc}")
             if found is not None:
                 reverts += found
@@ -51,11 +54,18 @@ class Rewrite:
                     break
         child = asked.child()
         if request.trace is not None and child is not request:
-            qtype = consts.type_text(child.query.qtype)
-            request.note(f"rewrite: asks for {names.to_text(child.query.qname)} {qtype}")
+            request.note(self.name, f"{_shown(request.query)} -> {_shown(child.query)}", CHANGED)
+        if reverts:
+            request.note(self.name, "the reply will be changed too")
         outcome = self.next.serve(child)
         if asked.opt is not None and asked.opt is not request.query.opt:
             outcome = then(outcome, partial(with_opt, sent=asked.opt, codes=self._codes))
         for revert in reversed(reverts):
             outcome = then(outcome, revert)
         return outcome
+
+
+def _shown(query: Query) -> str:
+    """A question as it stands in a note."""
+    text = f"{names.to_text(query.qname)} {consts.type_text(query.qtype)}"
+    return text if query.qclass == consts.CLASS_IN else f"{text} {consts.class_text(query.qclass)}"

@@ -50,7 +50,7 @@ class Secondary:
         served = self._zones[origin]
         if query.opcode == consts.OPCODE_NOTIFY:
             return self._notified(request, served)
-        return serve_zone(request, served.zone.current(), served.fall, self.next)
+        return serve_zone(self.name, request, served.zone.current(), served.fall, self.next)
 
     def transfer(self, zone: bytes, serial: int | None) -> Iterable[Record] | None:
         """See `dispatch.handler.Transferer`."""

@@ -8,6 +8,7 @@ from typing import Final
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.plugins.template.data import Data
 from waypost.plugins.template.rrtext import RecordReader
 from waypost.plugins.template.rule import Rule
@@ -66,6 +67,7 @@ class TemplateHandler:
             if data is not None:
                 return self._answer(request, rule, data)
             if not rule.fall.covers(query.name):
+                request.note(self.name, "no pattern for this zone matches, and nothing falls through", ANSWERED)
                 return failure(consts.SERVFAIL)
         return self.next.serve(request)
 
@@ -73,7 +75,7 @@ class TemplateHandler:
         labels = (request.server.label, data.zone, self._site.view, data.class_text, data.type_text)
         self._matches.labels(*labels).inc()
         if request.trace is not None:
-            request.note(f"template: {data.name} matches {data.pattern}")
+            request.note(self.name, f"the name matches {data.pattern}", ANSWERED)
         if rule.rcode == consts.SERVFAIL:
             return failure(consts.SERVFAIL)
         try:

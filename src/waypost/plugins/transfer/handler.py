@@ -12,6 +12,7 @@ from waypost.corefile.quoting import quote
 from waypost.dispatch.handler import Handler, Outcome, Transferer
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.dispatch.trace import ANSWERED
 from waypost.log import Log
 from waypost.plugins.transfer.config import Config
 from waypost.plugins.transfer.notify import Notifier
@@ -54,11 +55,13 @@ class Transfer:
         if query.qtype not in _TRANSFERS or query.flags & consts.OPCODE_MASK:
             return self.next.serve(request)
         if request.datagram:
+            request.note(self.name, "refused: zone transfers need TCP", ANSWERED)
             return failure(consts.REFUSED)
         rule = self._config.rule_for(query.name)
         if rule is None:
             return self.next.serve(request)
         if not rule.admits(addr.pack(request.client_ip)):
+            request.note(self.name, "refused: the client is none of those that may have the zone", ANSWERED)
             return Reply(consts.REFUSED, copied_flags(query))
         serial = None
         if query.qtype == consts.TYPE_IXFR:
@@ -68,6 +71,7 @@ class Transfer:
         for source in self._transferers():
             records = source.transfer(query.name, serial)
             if records is not None:
+                request.note(self.name, "the zone is sent", ANSWERED)
                 return self._send(request, records)
         return self.next.serve(request)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.serve import Server
+from waypost.dispatch.trace import ANSWERED
 from waypost.toolkit.tsig import BADKEY, Signature, Signer, find, verify, without
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts
@@ -56,7 +57,7 @@ class Tsig:
             known = request.depth > 0 and request.sign is not None
             if known or not self._demands(query):
                 return self.next.serve(request)
-            request.note("tsig: must be signed")
+            request.note(self.name, "refused: queries must be signed here", ANSWERED)
             return Reply(consts.REFUSED, copied_flags(query))
         secrets = self._secrets(request.server)
         error = verify(query.wire, signature, secrets, self._now())
@@ -64,7 +65,7 @@ class Tsig:
         request.query = Query(bare, query.id, query.flags, query.qname, query.qtype, query.qclass, query.opt)
         request.sign = self._signing(request, signature, b"" if error == BADKEY else secrets[signature.key_name], error)
         if error:
-            request.note(f"tsig: error {error}")
+            request.note(self.name, f"the signature does not hold: error {error}", ANSWERED)
             return Reply(consts.NOTAUTH, copied_flags(query))
         return self.next.serve(request)
 

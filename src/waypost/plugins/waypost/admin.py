@@ -1,7 +1,8 @@
-"""The admin endpoint: which configuration runs, what the caches hold, and dropping it.
+"""The admin endpoint: which configuration runs, what the caches hold, dropping it, and how a query is answered.
 
     GET  /config                               POST /cache/flush?name=NAME | ?zone=ZONE
     GET  /cache?name=NAME | ?zone=ZONE [&limit=N]
+    POST /explain?name=NAME [&type=TYPE] [&client=IP] [&transport=udp|tcp] [&offline=true]
 
 Whoever can reach the address may use it.
 """
@@ -13,11 +14,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
+from waypost.dispatch.explain import explain, plain_server
 from waypost.dispatch.handler import CacheAdmin
 from waypost.dispatch.site import Site
 from waypost.httpd.message import HttpHandler, HttpRequest, HttpResponse, plain
 from waypost.httpd.server import HttpServer
-from waypost.plugins.waypost.arguments import BadArgument, Selection, arguments, limit, selection
+from waypost.plugins.waypost.arguments import BadArgument, Selection, Wanted, arguments, limit, selection, wanted
 from waypost.plugins.waypost.facts import facts
 from waypost.plugins.waypost.listing import listing
 
@@ -44,6 +46,7 @@ class Admin:
         routes = {
             "/config": Route(read, (), self._config),
             "/cache": Route(read, ("name", "zone", "limit"), self._list),
+            "/explain": Route(("POST",), ("name", "type", "client", "transport", "offline"), self._explain),
             "/cache/flush": Route(("POST",), ("name", "zone"), self._flush),
         }
         self._handlers: dict[str, HttpHandler] = {path: partial(_answer, route) for path, route in routes.items()}
@@ -69,6 +72,16 @@ class Admin:
     async def _listed(self, chosen: Selection, count: int) -> HttpResponse:
         rows, total = await listing(self._caches, chosen, count)
         return _json(rows, ("X-Total-Count", str(total)))
+
+    def _explain(self, given: dict[str, str]) -> Awaitable[HttpResponse]:
+        return self._explained(wanted(given))
+
+    async def _explained(self, asked: Wanted) -> HttpResponse:
+        server = plain_server(server for peer in self._site.peers for server in peer.servers)
+        if server is None:
+            return plain(404, "no server block serves plain DNS\n")
+        told = await explain(server, asked.wire, asked.client, datagram=asked.datagram, offline=asked.offline)
+        return _json(told.as_json())
 
     def _flush(self, given: dict[str, str]) -> HttpResponse:
         chosen = selection(given)

@@ -6,17 +6,30 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
+from waypost.dispatch.explain import client_address
+from waypost.dispatch.request import Address
 from waypost.httpd.message import HttpRequest
-from waypost.wire import names
+from waypost.wire import addr, consts, names
 from waypost.wire.errors import BadName
+from waypost.wire.message import make_query
 
 _DEFAULT_LIMIT: Final = 1000
 _MAX_LIMIT: Final = 10_000
 _MAX_DIGITS: Final = 9
+_LOOPBACK: Final = "127.0.0.1"
 
 
 class BadArgument(Exception):
     """The text says what was expected."""
+
+
+class Wanted(NamedTuple):
+    """A query to be explained as if this client had sent it. `offline`: upstreams are not asked."""
+
+    wire: bytes
+    client: Address
+    datagram: bool
+    offline: bool
 
 
 class Selection(NamedTuple):
@@ -51,11 +64,39 @@ def selection(given: Mapping[str, str]) -> Selection:
         raise BadArgument("expected name or zone, not both")
     for parameter, below in (("name", False), ("zone", True)):
         if parameter in given:
-            try:
-                return Selection(names.from_text(given[parameter]).lower(), below)
-            except BadName as exc:
-                raise BadArgument(f"{parameter} '{given[parameter]}' is no domain name: {exc}") from exc
+            return Selection(_name(given, parameter).lower(), below)
     return Selection(names.ROOT, True)
+
+
+def wanted(given: Mapping[str, str]) -> Wanted:
+    """`name`, and if they are given `type`, `client`, `transport` (udp or tcp) and `offline`. Raises BadArgument."""
+    if "name" not in given:
+        raise BadArgument("expected name")
+    qtype = consts.type_number(given.get("type", "A").upper())
+    if qtype is None:
+        raise BadArgument(f"type '{given['type']}' is not known")
+    client = given.get("client", _LOOPBACK)
+    if addr.pack(client) is None:
+        raise BadArgument(f"client '{client}' is no IP address")
+    transport = _choice(given, "transport", ("udp", "tcp"))
+    offline = _choice(given, "offline", ("false", "true"))
+    wire = make_query(0, consts.RD, _name(given, "name"), qtype)
+    return Wanted(wire, client_address(client), transport == "udp", offline == "true")
+
+
+def _choice(given: Mapping[str, str], parameter: str, known: tuple[str, ...]) -> str:
+    """One of the words, the first if none is given."""
+    value = given.get(parameter, known[0])
+    if value not in known:
+        raise BadArgument(f"{parameter} '{value}', expected {' or '.join(known)}")
+    return value
+
+
+def _name(given: Mapping[str, str], parameter: str) -> bytes:
+    try:
+        return names.from_text(given[parameter])
+    except BadName as exc:
+        raise BadArgument(f"{parameter} '{given[parameter]}' is no domain name: {exc}") from exc
 
 
 def limit(given: Mapping[str, str]) -> int:

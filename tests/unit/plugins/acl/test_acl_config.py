@@ -2,7 +2,8 @@ import pytest
 
 from support.chain import make_directive
 from waypost.corefile.errors import CorefileError
-from waypost.plugins.acl.config import Action, Networks, parse
+from waypost.corefile.networks import Networks
+from waypost.plugins.acl.config import Action, parse
 from waypost.wire import addr, consts
 
 

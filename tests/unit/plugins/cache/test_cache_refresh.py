@@ -8,6 +8,7 @@ import pytest
 
 from support.caching import Answer, Rig, address_of, nxdomain, positive, reply, request_with, servfail, ttls
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import Trace
 from waypost.plugins.cache import refresh
 from waypost.wire import consts
 from waypost.wire.reply import DROP, Reply, failure
@@ -363,7 +364,7 @@ class TestPrefetch:
         rig.ask()
         rig.clock.advance(9)
         request = request_with()
-        request.trace, request.metadata = [], {"other": lambda: "x"}
+        request.trace, request.metadata = Trace(), {"other": lambda: "x"}
         rig.cache.serve(request)
         child = rig.source.seen[1]
         assert child is not request

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import dns.dnssec
@@ -12,13 +11,13 @@ import dns.rdatatype
 import dns.rrset
 import pytest
 from dns.dnssectypes import Algorithm
-from dnssec_keys import CSK, ZSK, write_pair
 
 from support.chain import make_wire
+from support.dnssec_keys import CSK, ZSK, write_pair
 from support.serving import Serving
 from waypost.corefile.errors import CorefileError
 from waypost.dispatch.request import Request
-from waypost.plugins.dnssec import setup
+from waypost.toolkit import extras
 from waypost.wire import consts, names
 from waypost.wire.record import Record, Records, address, cname, ns, soa
 from waypost.wire.reply import DROP, Reply, failure
@@ -231,6 +230,6 @@ def test_what_is_refused(keys: Path, text: str, error: str) -> None:
 
 
 def test_without_cryptography_it_says_what_to_install(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[setup.__module__], "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(CorefileError, match=r"pip install 'waypost\[dnssec\]'"):
         serving(keys, DROP)

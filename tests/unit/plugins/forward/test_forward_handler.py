@@ -31,6 +31,7 @@ from support.upstream import (
 from waypost.corefile.errors import CorefileError
 from waypost.dispatch.handler import Handler, link, settled
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import Trace
 from waypost.plugins.forward import setup
 from waypost.toolkit.upstream_group import UpstreamGroup
 from waypost.wire import consts
@@ -248,14 +249,16 @@ async def test_max_concurrent(forwarding: Make, upstream: ScriptedUpstream) -> N
     assert [reply.rcode for reply in replies].count(consts.REFUSED) == 4
     assert made.counter("coredns_forward_max_concurrent_rejects_total") == 4
     assert (await made.ask()).answer
-    # Callers that give up leave room for others.
+    # What callers gave up on leaves room for others when its upstream has answered.
     event.clear()
     asking = [asyncio.create_task(made.ask()) for _ in range(2)]
     await until(lambda: upstream.count() == 5)
     for task in asking:
         task.cancel()
     await asyncio.wait(asking)
+    assert (await made.ask()).rcode == consts.REFUSED
     event.set()
+    await until(lambda: made.site.handlers["forward"][0]._busy == 0)
     assert (await made.ask()).answer
 
 
@@ -312,10 +315,11 @@ async def test_metadata_and_trace(forwarding: Make, upstream: ScriptedUpstream) 
     made = await forwarding(f"forward . {upstream.address}")
     request = make_request("www.example.org.")
     request.metadata = {}
-    request.trace = []
+    request.trace = Trace()
     await made.ask(request)
     assert request.metadata["forward/upstream"]() == upstream.address
-    assert request.trace == [f"forward: {upstream.address} answered NOERROR"]
+    said = [(note.text, note.objects) for note in request.trace.notes]
+    assert said == [(f"upstream {upstream.address} over udp answered NOERROR", (upstream.address,))]
 
 
 async def test_followed_file(forwarding: Make, tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from support.asking import Block, block, summary
+from waypost.dispatch.trace import ANSWERED, Note, Trace
 from waypost.plugins.hosts.setup import setup
 from waypost.wire import consts
 from waypost.wire.reply import Reply
@@ -84,6 +85,7 @@ async def test_explaining_says_where_the_answer_is_from(tmp_path: Path) -> None:
 
     served = hosts(tmp_path, "10.0.0.1 a.org")
     request = make_request("a.org.", site=served.site)
-    request.trace = []
+    request.trace = Trace()
     served.site.chain.serve(request)
-    assert request.trace == [f"hosts: 1 addresses in {tmp_path}/hosts and the Corefile"]
+    path = f"{tmp_path}/hosts"
+    assert request.trace.notes == [Note("hosts", "the table has the name with 1 A records", ANSWERED, (path,))]

@@ -4,6 +4,7 @@ from support.asking import Block, block, summary, texts
 from support.chain import FakeProcess, make_request
 from waypost.dispatch.handler import settled
 from waypost.dispatch.request import Request
+from waypost.dispatch.trace import Trace
 from waypost.plugins.template.setup import setup
 from waypost.wire import consts, names
 from waypost.wire.record import address
@@ -220,7 +221,7 @@ async def test_a_query_cannot_write_into_its_record() -> None:
 async def test_explaining_says_which_pattern_matched() -> None:
     served = template("template IN A a.org {\n match ^a\n}")
     request = make_request("a.org.", site=served.site)
-    request.trace = []
+    request.trace = Trace()
     assert served.site.chain is not None
     served.site.chain.serve(request)
-    assert request.trace == ["template: a.org. matches ^a"]
+    assert [note.text for note in request.trace.notes] == ["the name matches ^a"]

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 from dns.dnssectypes import Algorithm
-from dnssec_keys import ZSK, write_pair
 
-from waypost.plugins.dnssec.keys import KeyFileError, read_key
+from support.dnssec_keys import ZSK, write_pair
+from waypost.toolkit.dnssec_keys import KeyFileError, read_key
 from waypost.wire import names
 
 

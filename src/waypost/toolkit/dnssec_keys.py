@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import dns.dnssec
@@ -14,6 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from dns.dnssecalgs import get_algorithm_cls
 from dns.dnssectypes import Algorithm
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
+
+from waypost.corefile.errors import CorefileError
 
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey | rsa.RSAPrivateKey
 
@@ -47,6 +50,19 @@ class Key:
     def tag(self) -> int:
         """The key tag (RFC 4034 appendix B)."""
         return dns.dnssec.key_id(self.dnskey)
+
+
+def load_keys(bases: Iterable[str]) -> list[Key]:
+    """Read key pairs that a Corefile names. Raises CorefileError."""
+    keys = []
+    for base in bases:
+        try:
+            keys.append(read_key(base))
+        except OSError as exc:
+            raise CorefileError.unlocated(f"open {exc.filename}: {(exc.strerror or '').lower()}") from exc
+        except KeyFileError as exc:
+            raise CorefileError.unlocated(str(exc)) from exc
+    return keys
 
 
 def read_key(base: str) -> Key:

@@ -10,7 +10,7 @@ from dns.dnssecalgs import get_algorithm_cls
 from dns.dnssectypes import Algorithm
 from dns.rdtypes.ANY.DNSKEY import DNSKEY
 
-from waypost.plugins.dnssec.keys import PrivateKey
+from waypost.toolkit.dnssec_keys import PrivateKey
 
 CSK, ZSK = 257, 256
 
