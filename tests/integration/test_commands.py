@@ -57,7 +57,9 @@ class TestFlags:
             (["-p", "65536"], 1, "address 65536: invalid port\n"),
             (["bar"], 2, "waypost: no command 'bar'\n"),
             (["check"], 2, "usage: waypost check"),
-            (["check", "a", "b"], 2, "usage: waypost check"),
+            (["check", "a", "-o", "yaml"], 2, "usage: waypost check"),
+            (["fmt", "-w"], 2, "usage: waypost fmt"),
+            (["completion", "csh"], 2, "usage: waypost completion"),
             (["check", "a", "--port", "x y"], 2, "usage: waypost check"),
             (["version", "x"], 2, "usage: waypost version"),
             (["plugins", "x"], 2, "usage: waypost plugins"),
@@ -88,23 +90,42 @@ class TestCheck:
         (tmp_path / "Corefile").write_text(GOOD.format(port=port))
         with serving(tmp_path, GOOD.format(port=port).replace(".:", "a.org:"), port):  # a taken port is no matter
             done = run("check", "Corefile", cwd=tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "Corefile: 1 server block, no errors\n", "")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "Corefile: no errors\n", "")
 
-    def test_standard_input(self) -> None:
-        done = run("check", "stdin", text="a.org {\n    foo\n}\n")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == "/dev/stdin:2 - Error during parsing: Unknown directive 'foo'\n"
+    @pytest.mark.parametrize("word", ["-", "stdin"])
+    def test_standard_input(self, word: str) -> None:
+        done = run("check", word, text="a.org {\n    whoami\n    foo\n}\n")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert done.stdout == "/dev/stdin:3:5: error: Unknown directive 'foo'\n/dev/stdin: 1 error\n"
 
     def test_every_kind_of_error_is_1(self, tmp_path: Path) -> None:
         for text, error in {
-            ". {\n    whoami x\n}\n": "plugin/whoami: ",
-            ".:x {\n    whoami\n}\n": "error inspecting server blocks: ",
-            ". {\n    whoami\n}\n. {\n    whoami\n}\n": "cannot serve dns://.:53 - it is already defined",
+            ". {\n    whoami x\n}\n": "Corefile:2:12: error: plugin/whoami: ",
+            ".:x: {\n    whoami\n}\n": "Corefile:1:1: error: error inspecting server blocks: ",
+            ". {\n    whoami\n}\n. {\n    whoami\n}\n": "Corefile:4:1: error: cannot serve dns://.:53 - it is already",
         }.items():
             (tmp_path / "Corefile").write_text(text)
             done = run("check", "Corefile", cwd=tmp_path)
-            assert (done.returncode, done.stdout) == (1, "")
-            assert done.stderr.startswith(error), done.stderr
+            assert (done.returncode, done.stderr) == (1, "")
+            assert done.stdout.startswith(error), done.stdout
+
+    def test_advice_is_no_error_unless_strict(self, tmp_path: Path) -> None:
+        (tmp_path / "Corefile").write_text(". {\n    whoami\n    debug # waypost: ignore W101\n}\n")
+        assert run("check", "Corefile", cwd=tmp_path).returncode == 0
+        done = run("check", "--strict", "Corefile", cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stdout.startswith("Corefile:3:5: warning W509: `debug` is on\n    A fault in a plugin")
+        assert done.stdout.endswith("\nCorefile: no errors, 1 warning\n")
+
+    def test_several_files_and_a_configmap(self, tmp_path: Path) -> None:
+        (tmp_path / "Corefile").write_text(GOOD.format(port=53))
+        (tmp_path / "cm.yaml").write_text("kind: ConfigMap\ndata:\n  Corefile: |\n    . {\n        foo\n    }\n")
+        done = run("check", "-o", "github", "Corefile", "cm.yaml", "nowhere", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert done.stdout.splitlines() == [
+            "::error file=cm.yaml,line=5,col=9::Unknown directive 'foo'",
+            "::error file=nowhere::open nowhere: no such file or directory",
+        ]
 
     def test_opens_no_socket(self, tmp_path: Path) -> None:
         """The stock Corefile, with an interpreter that refuses sockets."""

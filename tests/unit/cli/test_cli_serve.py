@@ -27,7 +27,7 @@ class FakeServer:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> FakeServer:
     fake = FakeServer()
-    monkeypatch.setattr(serve, "serve", fake)
+    monkeypatch.setattr("waypost.control.run.serve", fake)
     return fake
 
 

@@ -1,0 +1,1 @@
+"""Completion scripts, one module a shell, all from the same description of the commands."""
