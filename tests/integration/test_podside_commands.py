@@ -346,9 +346,9 @@ def test_recorded_look_ups(case: dict[str, Any], tmp_path: Path, capsys: pytest.
 
 def test_messages_are_judged_by_dnspython() -> None:
     """A reply without EDNS is one that tells less."""
-    from waypost.cli.answers import _reply
+    from waypost.cli.answers import reply_of
 
     response = dns.message.make_response(dns.message.make_query("web.x.", "A"))
     response.answer.append(dns.rrset.from_text("web.x.", 5, "IN", "A", "10.0.0.1"))
-    reply = _reply(dns.message.from_wire(response.to_wire()))
+    reply = reply_of(dns.message.from_wire(response.to_wire()))
     assert (reply.rcode, [record.data for record in reply.records], reply.bare) == ("NOERROR", ["10.0.0.1"], True)

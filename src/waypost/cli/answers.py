@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
+from io import StringIO
 from typing import Any, Final, TypeVar
 
 import dns.exception
@@ -17,18 +18,19 @@ import dns.query
 import dns.rcode
 import dns.rdatatype
 
-from waypost.control.build import OBSERVERS, Endpoint
+from waypost.control.build import OBSERVERS
 from waypost.control.files import Source
 from waypost.control.instance import Instance, run_hooks
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Corefile
+from waypost.dispatch.explain import Explained, client_address, explain, plain_server
+from waypost.dispatch.request import Address
 from waypost.dispatch.serve import Server
 from waypost.log import Log
 from waypost.podside.replies import DROP, UNREACHABLE, Asked, Record, Reply
 
 _SECONDS: Final = 5.0
-_CLIENT: Final = ("127.0.0.1", 53535)
 
 T = TypeVar("T")
 
@@ -42,16 +44,17 @@ class LiveServer:
 
     def __call__(self, asked: Asked) -> Reply:
         try:
-            response = self._ask(_query(asked), asked.transport == "tcp")
+            response = self.ask(make_query(asked), stream=asked.transport == "tcp")
         except (dns.exception.Timeout, TimeoutError):
             return Reply(DROP)
         except (OSError, EOFError):
             return Reply(UNREACHABLE)
         except dns.exception.DNSException:  # not a response
             return Reply(DROP)
-        return _reply(response)
+        return reply_of(response)
 
-    def _ask(self, query: dns.message.QueryMessage, stream: bool) -> dns.message.Message:
+    def ask(self, query: dns.message.QueryMessage, *, stream: bool) -> dns.message.Message:
+        """The response, whatever it says. Raises OSError, EOFError or DNSException without one."""
         if stream:
             return dns.query.tcp(query, self._host, _SECONDS, self._port)
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
@@ -62,25 +65,45 @@ class LiveServer:
 
 
 class CorefileServer:
-    """The chain of a Corefile, its cluster loaded from manifests, asked as a client on loopback. Close it after use."""
+    """The chain of a Corefile in this process, asked as a client at an address. Close it after use."""
 
-    def __init__(self, path: str, manifests: tuple[str, ...]) -> None:
-        """Raises CorefileError or OSError."""
+    def __init__(
+        self,
+        source: str | Source,
+        manifests: tuple[str, ...] = (),
+        kubeconfig: tuple[str, str] = ("", ""),
+        client: str = "127.0.0.1",
+    ) -> None:
+        """`source` is a path, or a Corefile that need not be in a file.
+
+        `manifests`, or `kubeconfig` with a context, are the cluster of blocks that name no other source.
+        Raises CorefileError or OSError.
+        """
+        self._client = client_address(client)
         self._runner = asyncio.Runner()
         self._instance: Instance | None = None
         try:
-            self._instance, self._server = self._run(_start(path, manifests))
+            named = source if isinstance(source, Source) else Source.named(source)
+            settings = Settings(named, manifests=manifests, kubeconfig=kubeconfig)
+            self._instance, self._server = self._run(_start(settings))
         except BaseException:
             self._runner.close()
             raise
 
     def __call__(self, asked: Asked) -> Reply:
+        wire = self.ask(make_query(asked).to_wire(), stream=asked.transport == "tcp")
+        return Reply(DROP) if wire is None else read_reply(wire)
+
+    def ask(self, wire: bytes, *, stream: bool) -> bytes | None:
+        """The answer to a packet, None for silence."""
         try:
-            wire = _query(asked).to_wire()
-            answer = self._run(_ask(self._server, wire, asked.transport == "udp"))
-            return Reply(DROP) if answer is None else _reply(dns.message.from_wire(answer))
-        except (TimeoutError, dns.exception.DNSException):
-            return Reply(DROP)
+            return self._run(_ask(self._server, wire, self._client, not stream))
+        except TimeoutError:
+            return None
+
+    def explain(self, wire: bytes, *, stream: bool, offline: bool) -> Explained:
+        """How a packet is answered; `offline`: without asking upstreams."""
+        return self._run(explain(self._server, wire, self._client, datagram=not stream, offline=offline))
 
     def close(self) -> None:
         """Stop what was started."""
@@ -94,15 +117,25 @@ class CorefileServer:
         return self._runner.run(waiting)
 
 
-async def _start(path: str, manifests: tuple[str, ...]) -> tuple[Instance, Server]:
-    supervisor = Supervisor(Settings(Source.named(path), manifests=manifests), Log(sys.stderr), lambda code: None)
+class _Troubles(StringIO):
+    """Standard error for the log of a configuration that only answers questions: nothing that goes as planned."""
+
+    def write(self, text: str) -> int:
+        return len(text) if text.startswith("[INFO]") else sys.stderr.write(text)
+
+
+async def _start(settings: Settings) -> tuple[Instance, Server]:
+    supervisor = Supervisor(settings, Log(_Troubles()), lambda code: None)
     corefile, digest = supervisor.read()
     for warning in corefile.warnings:
         supervisor.log.warning(warning)
     instance = supervisor.prepare(_quiet(corefile), digest)
     try:
         await run_hooks(instance.hooks.start)
-        return instance, _plain_server(instance)
+        server = plain_server(instance.plan.servers.values())
+        if server is None:
+            raise CorefileError.unlocated("no server block serves plain DNS")
+        return instance, server
     except BaseException:
         await instance.stop()
         raise
@@ -117,25 +150,14 @@ def _quiet(corefile: Corefile) -> Corefile:
     return replace(corefile, blocks=blocks)
 
 
-def _plain_server(instance: Instance) -> Server:
-    """The one that pods ask: plain DNS, port 53 if there is one."""
-
-    def rank(endpoint: Endpoint) -> tuple[bool, bool]:
-        return endpoint.port != "53", bool(endpoint.host)
-
-    plain = sorted((each for each in instance.plan.servers if each.scheme == "dns"), key=rank)
-    if not plain:
-        raise CorefileError.unlocated("no server block serves plain DNS")
-    return instance.plan.servers[plain[0]]
-
-
-async def _ask(server: Server, wire: bytes, datagram: bool) -> bytes | None:
-    answer = server.serve(wire, _CLIENT, datagram)
+async def _ask(server: Server, wire: bytes, client: Address, datagram: bool) -> bytes | None:
+    answer = server.serve(wire, client, datagram)
     messages = await asyncio.wait_for(answer, _SECONDS) if isinstance(answer, Awaitable) else answer
     return messages[0] if isinstance(messages, tuple) else messages
 
 
-def _query(asked: Asked) -> dns.message.QueryMessage:
+def make_query(asked: Asked) -> dns.message.QueryMessage:
+    """The message that a resolver sends; the name's bytes as they are, whether text or not."""
     labels = asked.name.removesuffix(".").encode("utf-8", "surrogateescape").split(b".")
     name = dns.name.Name([label for label in labels if label] + [b""])
     query = dns.message.make_query(name, asked.type)
@@ -144,7 +166,16 @@ def _query(asked: Asked) -> dns.message.QueryMessage:
     return query
 
 
-def _reply(response: dns.message.Message) -> Reply:
+def read_reply(wire: bytes) -> Reply:
+    """The reply in a message; none if it is not one."""
+    try:
+        return reply_of(dns.message.from_wire(wire))
+    except dns.exception.DNSException:
+        return Reply(DROP)
+
+
+def reply_of(response: dns.message.Message) -> Reply:
+    """A response as the resolvers of `podside` see it."""
     records = tuple(
         Record(dns.rdatatype.to_text(rrset.rdtype), rdata.to_text(), str(rrset.name))
         for rrset in response.answer
