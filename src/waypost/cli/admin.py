@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add --admin and -o."""
     parser.add_argument(
-        "--admin", default=DEFAULT_ADDRESS, type=_address, metavar="ADDR",
+        "--admin", default=DEFAULT_ADDRESS, type=admin_address, metavar="ADDR",
         help=f"HOST:PORT that 'waypost {{ admin }}' of the Corefile names (default: {DEFAULT_ADDRESS})",
     )  # fmt: skip
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="default: text")
@@ -74,7 +74,7 @@ def failed(error: AdminError) -> int:
     return 1
 
 
-def _address(text: str) -> str:
+def admin_address(text: str) -> str:
     """HOST:PORT, the host 127.0.0.1 if it is left out. Raises ArgumentTypeError."""
     try:
         host, port = split_host_port(text)

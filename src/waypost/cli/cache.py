@@ -27,7 +27,7 @@ _FLAGS = ("do", "cd", "stale")
 
 def main(words: Sequence[str]) -> int:
     """List or flush."""
-    parser = _parser()
+    parser = make_parser()
     options = parser.parse_intermixed_args(words)  # NAME may come behind options
     if options.zone and not options.name:
         parser.error("--zone needs the name of a zone")
@@ -69,7 +69,8 @@ def _row(entry: dict[str, str | int]) -> list[str]:
     return [*(str(entry[column]) for column in _COLUMNS[:-1]), ",".join(flags) or "-"]
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
     parser = argparse.ArgumentParser(
         prog="waypost cache",
         description="List or flush what the caches of a running server hold.",

@@ -18,8 +18,8 @@ examples:
 """
 
 
-def main(words: Sequence[str]) -> int:
-    """Print version, digest, files, time of loading, and zones by listen address."""
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
     parser = argparse.ArgumentParser(
         prog="waypost config",
         description="Show which configuration a running server serves.",
@@ -27,7 +27,12 @@ def main(words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_options(parser)
-    options = parser.parse_args(words)
+    return parser
+
+
+def main(words: Sequence[str]) -> int:
+    """Print version, digest, files, time of loading, and zones by listen address."""
+    options = make_parser().parse_args(words)
     try:
         facts = ask("GET", options.admin, "/config").value
     except AdminError as exc:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from waypost.control.files import Source
-from waypost.control.run import Process, serve
-from waypost.control.supervisor import Settings
-from waypost.corefile.addresses import parse_port
+from waypost.cli.ports import port_number
 
 _VALUE_FLAGS = {
     "conf": 'Corefile to load (default "Corefile"); stdin reads standard input',
@@ -24,6 +20,11 @@ _SWITCHES = {
     "quiet": "Quiet mode (no initialization output)",
     "version": "Show version",
 }
+FLAGS = tuple(
+    (name, text, name in _VALUE_FLAGS, name in ("conf", "pidfile"))
+    for name, text in {**_VALUE_FLAGS, **_SWITCHES}.items()
+)
+"""Every flag: name, help, whether it takes a value, and whether that is a file."""
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 
@@ -106,20 +107,11 @@ def main(words: Sequence[str]) -> int:
 
         print("\n".join(names(installed())), end="\n\n")
         return 0
+    from waypost.control.files import Source  # the whole server: only who serves pays for it
+    from waypost.control.run import Process, serve
+    from waypost.control.supervisor import Settings
+
     return serve(Settings(Source.named(flags.conf), port), Process(flags.pidfile, flags.quiet))
-
-
-def port_number(text: str) -> str:
-    """A port as digits; a service name is resolved by the system. Raises OSError for neither."""
-    if text.isascii() and text.isdigit():
-        try:
-            return str(parse_port(text.lstrip("0") or "0"))
-        except ValueError as exc:
-            raise OSError(str(exc)) from None
-    try:
-        return str(socket.getservbyname(text, "tcp"))
-    except (OSError, ValueError):
-        raise OSError(f"lookup tcp/{text}: unknown port") from None
 
 
 def usage() -> str:

@@ -11,12 +11,22 @@ from importlib import import_module
 
 COMMANDS = {
     "serve": "serve DNS from a Corefile",
-    "check": "read a Corefile, set up every plugin, start nothing",
+    "check": "find the errors of a Corefile, and give advice; start nothing",
+    "fmt": "print a Corefile in canonical form",
+    "migrate": "bring an older Corefile, or kube-dns's ConfigMap, up to date",
     "cache": "list or flush what the caches of a running server hold",
     "config": "show which configuration a running server serves",
     "resolvconf": "print the resolv.conf that the kubelet writes for a pod",
     "cascade": "show the queries that a resolver sends for a name",
+    "explain": "show how a name resolves for a pod, and why",
+    "query": "ask for a name as a pod does",
+    "dns-ip": "print the address that kubeadm gives to cluster DNS",
+    "manifests": "print the Kubernetes objects that run Waypost in a cluster",
+    "autoscale": "keep replicas in proportion to the cluster; plan: show what parameters give",
+    "doctor": "look over a cluster's DNS: what is wrong, the evidence, the remedy",
+    "logs": "report what query logs tell",
     "plugins": "list the directives in their fixed order",
+    "completion": "print a completion script for bash, zsh or fish",
     "version": "print the version",
 }
 _USAGE = """\
@@ -34,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         if words and words[0] in COMMANDS:
-            return int(import_module(f"waypost.cli.{words[0]}").main(words[1:]))
+            return int(import_module(f"waypost.cli.{words[0].replace('-', '_')}").main(words[1:]))
         if words[:1] in (["--help"], ["help"]):
             print(usage(), end="")
             return 0

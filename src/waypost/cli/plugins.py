@@ -7,8 +7,14 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from waypost.control.catalogue import Catalogue, installed
+from waypost.control.catalogue import NOT_INCLUDED, Catalogue, installed
 from waypost.corefile.errors import CorefileError
+
+_EPILOG = """\
+examples:
+  waypost plugins
+  waypost plugins | grep added
+"""
 
 
 def names(catalogue: Catalogue) -> list[str]:
@@ -22,15 +28,21 @@ def is_present(name: str) -> bool:
     return find_spec(f"waypost.plugins.{name}") is not None
 
 
-def main(words: Sequence[str]) -> int:
-    """Print the order."""
-    parser = argparse.ArgumentParser(
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
+    return argparse.ArgumentParser(
         prog="waypost plugins",
         description=(
             "List the directives in the order of setup and of the chain: built in, added by packages, not included."
         ),
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.parse_args(words)
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the order."""
+    make_parser().parse_args(words)
     try:
         catalogue = installed()
     except CorefileError as exc:
@@ -38,5 +50,6 @@ def main(words: Sequence[str]) -> int:
         return 1
     for name in catalogue.order:
         added = name in catalogue.added
-        print(f"{name:<14}{'added' if added else '' if is_present(name) else 'not included yet'}".rstrip())
+        missing = "not included" if name in NOT_INCLUDED else "not included yet"
+        print(f"{name:<14}{'added' if added else '' if is_present(name) else missing}".rstrip())
     return 0

@@ -18,6 +18,7 @@ from waypost.podside.validation import FieldError, validate, warnings
 
 _NODE_FILE: Final = "/etc/resolv.conf"
 _NO_FILE: Final = "none"
+_NAMESPACE: Final = "default"
 # What kubeadm writes for its default service subnet.
 _CLUSTER_DNS: Final = "10.96.0.10"
 _CLUSTER_DOMAIN: Final = "cluster.local"
@@ -65,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "(default: a pod without any DNS settings)",
     )  # fmt: skip
     group.add_argument(
-        "--namespace", default="default", metavar="NAME", help="of a pod that names none (default: default)"
+        "--namespace", default=_NAMESPACE, metavar="NAME", help="of a pod that names none (default: default)"
     )
     group.add_argument(
         "--kubelet-config", metavar="FILE",
@@ -103,6 +104,22 @@ def read_options(options: argparse.Namespace) -> Given:
     if options.pod is not None:
         pod = _read_pod(options.pod, options.namespace)
     return Given(pod, kubelet, node_file, not options.no_validate)
+
+
+def read_named_pod(paths: Sequence[str], namespace: str, name: str) -> PodObject | None:
+    """The Pod, or the workload with a template, of this name in the first of the files that has it. Raises InputError.
+
+    Files with another fault than that they cannot be read are passed over: they are not what is asked for.
+    """
+
+    def named(value: object) -> PodObject | None:
+        try:
+            pod = read_pod(value, _NAMESPACE)
+        except ObjectError:
+            return None
+        return pod if pod is not None and (pod.dns.namespace, pod.dns.name) == (namespace, name) else None
+
+    return next((pod for path in paths if (pod := _first(path, named)) is not None), None)
 
 
 def read_text(path: str) -> str:

@@ -29,8 +29,8 @@ examples:
 """
 
 
-def main(words: Sequence[str]) -> int:
-    """Print the file, and the kubelet's warnings on standard error."""
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
     parser = argparse.ArgumentParser(
         prog="waypost resolvconf",
         description="Print the resolv.conf that the kubelet has written for a pod, and its warnings.",
@@ -42,7 +42,12 @@ def main(words: Sequence[str]) -> int:
         "--check-node", action="store_true", help="add the warning of the kubelet's check of the node's file at start"
     )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="default: text")
-    options = parser.parse_args(words)
+    return parser
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the file, and the kubelet's warnings on standard error."""
+    options = make_parser().parse_args(words)
     try:
         given = read_options(options)
         checked = check_node_file(given.kubelet, given.node_file) if options.check_node else ()

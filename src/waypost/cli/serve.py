@@ -7,14 +7,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from waypost.cli import example
-from waypost.cli.coredns import port_number
-from waypost.control.build import Listen
-from waypost.control.files import Source
-from waypost.control.run import Process, serve
-from waypost.control.supervisor import Settings
+from waypost.cli.ports import port_number
 from waypost.corefile.addresses import is_ip, parse_port, split_host_port
+
+if TYPE_CHECKING:
+    from waypost.control.build import Listen
 
 _EPILOG = """\
 examples:
@@ -26,8 +25,8 @@ examples:
 """
 
 
-def main(words: Sequence[str]) -> int:
-    """Serve until a signal ends it."""
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
     parser = argparse.ArgumentParser(
         prog="waypost serve",
         description="Serve DNS from a Corefile.",
@@ -50,6 +49,12 @@ def main(words: Sequence[str]) -> int:
     )  # fmt: skip
     parser.add_argument("--pidfile", default="", metavar="FILE", help="write the process id there")
     parser.add_argument("--quiet", action="store_true", help="print no banner")
+    return parser
+
+
+def main(words: Sequence[str]) -> int:
+    """Serve until a signal ends it."""
+    parser = make_parser()
     options = parser.parse_args(words)
     try:
         port = port_number(options.port)
@@ -58,6 +63,12 @@ def main(words: Sequence[str]) -> int:
     for path in options.manifests:
         if not Path(path).exists():
             parser.error(f"--manifests: no file or folder '{path}'")
+    from waypost.cli import example  # the whole server: only who serves pays for it
+    from waypost.control.build import Listen
+    from waypost.control.files import Source
+    from waypost.control.run import Process, serve
+    from waypost.control.supervisor import Settings
+
     settings = Settings(Source.named(options.conf), port, tuple(options.manifests), _listen(parser, options.listen))
     process = Process(options.pidfile, options.quiet)
     if options.example:
@@ -84,4 +95,6 @@ def _listen(parser: argparse.ArgumentParser, text: str | None) -> Listen | None:
         parser.error(f"--listen: {exc}")
     if not is_ip(host):
         parser.error(f"--listen: expected an address such as 127.0.0.1:1053, got '{text}'")
+    from waypost.control.build import Listen
+
     return Listen(host, port)

@@ -5,14 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from waypost.control.banner import version_lines
+_EPILOG = """\
+examples:
+  waypost version
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The words of the command."""
+    return argparse.ArgumentParser(
+        prog="waypost version",
+        description="Print name, version, platform and interpreter.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def main(words: Sequence[str]) -> int:
     """Print name, version, platform and interpreter."""
-    parser = argparse.ArgumentParser(
-        prog="waypost version", description="Print name, version, platform and interpreter."
-    )
-    parser.parse_args(words)
+    make_parser().parse_args(words)
+    from waypost.control.banner import version_lines
+
     print("\n".join(version_lines()))
     return 0

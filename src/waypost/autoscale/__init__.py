@@ -1,0 +1,1 @@
+"""The proportional autoscaler: follows nodes and parameters, and sets the scale of its targets."""

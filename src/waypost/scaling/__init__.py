@@ -1,0 +1,1 @@
+"""Proportional autoscaling: how many replicas a cluster of a certain size needs. Pure."""
