@@ -30,6 +30,8 @@ class PodObject:
     hostname: str = ""
     subdomain: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    address: str = ""
+    """`status.podIP` of a pod that runs."""
 
     def kernel_hostname(self, cluster_domain: str) -> str:
         """What gethostname(2) gives: fully qualified with setHostnameAsFQDN, which leaves a subdomain here."""
@@ -59,7 +61,8 @@ def read_pod(value: object, namespace: str) -> PodObject | None:
     )
     hostname = spec.text("hostname") or dns.name[:_MAX_HOSTNAME].rstrip("-.")
     subdomain = spec.text("subdomain") if spec.truth("setHostnameAsFQDN") else ""
-    return PodObject(dns, spec.path, hostname, subdomain, _read_env(spec))
+    address = found.object("status").text("podIP") if spec.path == "spec" else ""
+    return PodObject(dns, spec.path, hostname, subdomain, _read_env(spec), address)
 
 
 def read_kubelet(value: object, resolv_conf: str) -> Kubelet | None:

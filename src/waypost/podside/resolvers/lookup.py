@@ -22,11 +22,13 @@ class Lookup:
     family: str = "unspec"
     hostname: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    record_types: tuple[str, ...] = ()
+    """What to ask for instead of the family's types, as a call of res_search does."""
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types to ask for, A first."""
-        return FAMILIES[self.family]
+        return self.record_types or FAMILIES[self.family]
 
 
 @dataclass(frozen=True, slots=True)
