@@ -6,9 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from waypost.control.catalogue import NOT_INCLUDED, Catalogue, installed
-from waypost.corefile.errors import CorefileError
+if TYPE_CHECKING:
+    from waypost.control.catalogue import Catalogue
 
 _EPILOG = """\
 examples:
@@ -43,6 +44,9 @@ def make_parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str]) -> int:
     """Print the order."""
     make_parser().parse_args(words)
+    from waypost.control.catalogue import NOT_INCLUDED, installed
+    from waypost.corefile.errors import CorefileError
+
     try:
         catalogue = installed()
     except CorefileError as exc:
