@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Final
 
@@ -25,6 +25,7 @@ from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
 from waypost.dispatch.trace import ANSWERED
+from waypost.toolkit.background import Background
 from waypost.wire import consts, names
 from waypost.wire.message import make_query
 from waypost.wire.reply import failure
@@ -128,7 +129,7 @@ class Loop:
         self._probe = b""
         self._seen = 0
         self._came_back = False
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     def serve(self, request: Request) -> Outcome:
         """Pass everything on, but the probe that has come round too often, and while there is a loop all else."""
@@ -174,15 +175,11 @@ class Loop:
     def start(self) -> None:
         """Begin to probe, beside the event loop's other work."""
         if self._target is not None:
-            self._task = asyncio.get_running_loop().create_task(self._watch(self._target))
+            self._work.start(partial(self._watch, self._target))
 
     async def stop(self) -> None:
         """End probing."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def _watch(self, target: Target) -> None:
         """Probe now, and about every 30 s from then on."""

@@ -125,7 +125,7 @@ class Batch:
                 return []
             raise OSError(code, os.strerror(code))
         data, lengths = self._data, self._lengths
-        return [bytes(data[at : at + lengths[length]]) for at, length in self._places[:count]]
+        return [data[at : at + lengths[length]].tobytes() for at, length in self._places[:count]]
 
     def put(self, place: int, packet: bytes) -> None:
         """Set what is to be sent; no longer than `SLOT`."""

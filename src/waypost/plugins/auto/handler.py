@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import suppress
 
 from waypost.dispatch.handler import EndOfChain, Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
 from waypost.plugins.auto.directory import ZoneDirectory
+from waypost.toolkit.background import Background
 from waypost.toolkit.zonelist import ZoneList
 from waypost.toolkit.zonenotify import notify_secondaries
 from waypost.toolkit.zoneserve import serve_zone
@@ -55,25 +55,21 @@ class Auto:
 class Follower:
     """The task that looks after the directory: NOTIFY once live and after every change, files looked at again."""
 
-    __slots__ = ("_directory", "_interval", "_site", "_task")
+    __slots__ = ("_directory", "_interval", "_site", "_work")
 
     def __init__(self, directory: ZoneDirectory, interval: float, site: Site) -> None:
         self._directory = directory
         self._interval = interval
         self._site = site
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     def start(self) -> None:
         """Start it; needs the running event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._follow())
+        self._work.start(self._follow)
 
     async def stop(self) -> None:
         """End it."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def _follow(self) -> None:
         self._notify(self._directory.zones)

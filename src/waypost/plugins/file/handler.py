@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from waypost.dispatch.handler import EndOfChain, Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.site import Site
+from waypost.toolkit.background import Background
 from waypost.toolkit.zonelist import ZoneList
 from waypost.toolkit.zonenotify import notify_secondaries
 from waypost.toolkit.zoneserve import serve_zone
@@ -62,25 +63,24 @@ class File:
 class Follower:
     """The tasks that look after a handler's zones: NOTIFY once live and after every change, files read again."""
 
-    __slots__ = ("_site", "_tasks", "_zones")
+    __slots__ = ("_site", "_works", "_zones")
 
     def __init__(self, zones: Mapping[bytes, Served], site: Site) -> None:
         self._zones = zones
         self._site = site
-        self._tasks: list[asyncio.Task[None]] = []
+        self._works: list[Background] = []
 
     def start(self) -> None:
         """Start them; needs the running event loop."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._follow(origin, served)) for origin, served in self._zones.items()]
+        for origin, served in self._zones.items():
+            work = Background()
+            work.start(partial(self._follow, origin, served))
+            self._works.append(work)
 
     async def stop(self) -> None:
         """End them."""
-        for task in self._tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-        self._tasks.clear()
+        await asyncio.gather(*(work.stop() for work in self._works))
+        self._works.clear()
 
     async def _follow(self, origin: bytes, served: Served) -> None:
         notify_secondaries(self._site, origin)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import suppress
+from functools import partial
 
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.plugins.hosts.table import Table, parse_table
+from waypost.toolkit.background import Background
 from waypost.toolkit.zonelist import ZoneList
 
 
@@ -18,7 +19,7 @@ class HostsFile:
     A file that goes away, or that cannot be read, leaves the table as it was.
     """
 
-    __slots__ = ("_entries", "_inline", "_log", "_modified", "_reverse", "_seen", "_task", "_zones", "path", "table")
+    __slots__ = ("_entries", "_inline", "_log", "_modified", "_reverse", "_seen", "_work", "_zones", "path", "table")
 
     def __init__(
         self, path: str, inline: tuple[str, ...], zones: ZoneList, *, reverse: bool, log: Log, metrics: Registry
@@ -33,7 +34,7 @@ class HostsFile:
         text = "The timestamp of the last reload of hosts file."
         self._modified = metrics.gauge("coredns_hosts_reload_timestamp_seconds", text).labels()
         self._seen: tuple[int, int] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
         self.table: Table = parse_table((self._inline,), zones, reverse=reverse)
         self._entries.set(self.table.entries)
 
@@ -45,7 +46,7 @@ class HostsFile:
 
     def follow(self, interval: float) -> None:
         """Look again every `interval` seconds, until `stop`; a large file is parsed beside the event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._follow(interval))
+        self._work.start(partial(self._follow, interval))
 
     async def _follow(self, interval: float) -> None:
         while True:
@@ -74,11 +75,7 @@ class HostsFile:
 
     async def stop(self) -> None:
         """End the watching."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
 
 def _version(status: os.stat_result) -> tuple[int, int]:

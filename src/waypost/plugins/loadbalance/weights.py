@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 
 from waypost.corefile.values import format_duration
 from waypost.log import Log
+from waypost.toolkit.background import Background
 from waypost.wire import addr, names
 from waypost.wire.errors import BadName
 from waypost.wire.record import Record
@@ -40,7 +40,7 @@ class WeightFile:
         self._log = log
         self._text: bytes | None = None
         self._table: Table = {}
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     def of(self, record: Record) -> int:
         """The weight of an address record, 1 if none is set."""
@@ -62,15 +62,11 @@ class WeightFile:
     def start(self) -> None:
         """Follow the file until `stop`."""
         if self._interval:
-            self._task = asyncio.get_running_loop().create_task(self._follow())
+            self._work.start(self._follow)
 
     async def stop(self) -> None:
         """End that."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def _follow(self) -> None:
         while True:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from waypost.log import Log
+from waypost.toolkit.background import Background
 from waypost.toolkit.http_api import ApiError, HttpApi
 from waypost.wire import addr
 
@@ -34,7 +34,7 @@ class Instance(NamedTuple):
 class Catalogue:
     """Asks Nomad anew for every question. `start` and `close` it in a running event loop."""
 
-    __slots__ = ("_api", "_log", "_lost", "_parameters", "_sleep", "_task")
+    __slots__ = ("_api", "_log", "_lost", "_parameters", "_sleep", "_work")
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Catalogue:
         self._sleep = sleep
         self._lost = asyncio.Event()
         self._lost.set()
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     @property
     def connected(self) -> bool:
@@ -60,15 +60,11 @@ class Catalogue:
     def start(self) -> None:
         """Look for Nomad, now and whenever it was lost."""
         self._api.open()
-        self._task = asyncio.get_running_loop().create_task(self._look())
+        self._work.start(self._look)
 
     async def close(self) -> None:
         """End every request."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
         await self._api.close()
 
     async def instances(self, service: str, namespace: str) -> list[Instance] | None:

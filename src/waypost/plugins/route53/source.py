@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from waypost.log import Log
 from waypost.plugins.route53.config import Account
 from waypost.plugins.route53.records import zone_of
+from waypost.toolkit.background import Background
 from waypost.toolkit.zonedata import Zone, ZoneError
 from waypost.wire import names
 
@@ -50,7 +50,7 @@ class HostedZone:
 class Source:
     """Keeps hosted zones true to Route 53. A zone that cannot be read stays as it was."""
 
-    __slots__ = ("_account", "_client", "_connect", "_log", "_refresh", "_sleep", "_task", "_zones")
+    __slots__ = ("_account", "_client", "_connect", "_log", "_refresh", "_sleep", "_work", "_zones")
 
     def __init__(
         self,
@@ -70,20 +70,16 @@ class Source:
         self._connect = connect or connect_to_aws
         self._sleep = sleep
         self._client: Client | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     async def start(self) -> None:
         """Read every zone, and go on doing so. Raises SourceError if one of them cannot be read now."""
         await self.read()
-        self._task = asyncio.get_running_loop().create_task(self._follow())
+        self._work.start(self._follow)
 
     async def stop(self) -> None:
         """End it."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def read(self) -> None:
         """Read every zone once. Raises SourceError when all were tried."""

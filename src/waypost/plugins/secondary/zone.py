@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from waypost.log import Log
+from waypost.toolkit.background import Background
 from waypost.toolkit.xfr_records import TransferError
 from waypost.toolkit.zonedata import Zone
 from waypost.wire import names
@@ -62,7 +63,7 @@ class SecondaryZone:
     It outlives reloads of the configuration; `on_change` is the latest one's.
     """
 
-    __slots__ = ("_checked", "_clock", "_fresh", "_log", "_primaries", "_task", "_wake", "_zone", "on_change", "origin")
+    __slots__ = ("_checked", "_clock", "_fresh", "_log", "_primaries", "_wake", "_work", "_zone", "on_change", "origin")
 
     def __init__(self, origin: bytes, primaries: Sequence[Source], log: Log, clock: Clock = SYSTEM_CLOCK) -> None:
         self.origin = origin
@@ -74,7 +75,7 @@ class SecondaryZone:
         self._fresh = 0.0
         self._checked = 0.0
         self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     def current(self) -> Zone | None:
         """The zone; None before the first transfer, and when no primary has answered until it expired."""
@@ -89,16 +90,11 @@ class SecondaryZone:
 
     def start(self) -> None:
         """Begin to follow the primaries, if that was not done before; needs the running event loop."""
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._follow())
+        self._work.start(self._follow)
 
     async def close(self) -> None:
         """End that."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def _follow(self) -> None:
         retry = _FIRST_RETRY

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.quoting import quote
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, once
 from waypost.plugins.sign.config import Config, parse
 from waypost.toolkit.extras import require
 from waypost.toolkit.zonelist import zones_of
@@ -41,8 +41,8 @@ def setup(directive: Directive, site: Site) -> None:
             target = os.path.normpath(os.path.join(site.path(config.directory), signed_name(origin)))
             zones.append(SignedZone(origin, site.path(config.path), target, tuple(keys), make_lifetime(rng)))
     signer = Signer(zones, site.log)
-    site.hooks.active.append(signer.start)
-    site.hooks.stop.append(signer.stop)
+    site.hooks.active.append(once(signer.start))
+    site.hooks.stop.append(once(signer.stop))
 
 
 def signed_name(origin: bytes) -> str:

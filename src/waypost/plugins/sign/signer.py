@@ -7,7 +7,6 @@ import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -18,6 +17,7 @@ from waypost.corefile.quoting import quote
 from waypost.log import Log
 from waypost.plugins.sign.lifetime import CHECK_EVERY, Lifetime, Signature, time_text, why_due
 from waypost.plugins.sign.signing import sign_zone, zone_lines, zone_to_sign
+from waypost.toolkit.background import Background
 from waypost.toolkit.dnssec_keys import Key
 from waypost.toolkit.zonedata import ZoneError
 from waypost.toolkit.zonetext import ZoneTextError, read_records
@@ -59,7 +59,7 @@ class Signer:
     seconds since 1970.
     """
 
-    __slots__ = ("_log", "_now", "_sleep", "_stopping", "_task", "_zones")
+    __slots__ = ("_log", "_now", "_sleep", "_stopping", "_work", "_zones")
 
     def __init__(
         self,
@@ -73,20 +73,16 @@ class Signer:
         self._now = now
         self._sleep = sleep
         self._stopping = False
-        self._task: asyncio.Task[None] | None = None
+        self._work = Background()
 
     def start(self) -> None:
         """Begin to look; needs the running event loop."""
-        self._task = asyncio.get_running_loop().create_task(self._follow())
+        self._work.start(self._follow)
 
     async def stop(self) -> None:
         """End it, and what is being signed: no file is written any more."""
         self._stopping = True
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._work.stop()
 
     async def _follow(self) -> None:
         for zone in self._zones:

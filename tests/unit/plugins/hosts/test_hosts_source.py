@@ -118,7 +118,7 @@ async def test_following_reads_each_round_until_stopped(source: Source, monkeypa
     assert source.knows("a.org")
     await gate.round()
     assert set(gate.waited) == {5.0}
-    task = source.file._task
+    task = source.file._work._task
     await source.file.stop()
     assert task is not None
     assert task.cancelled()
