@@ -6,6 +6,7 @@ import ctypes
 import socket
 import struct
 import sys
+from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -13,11 +14,9 @@ from typing import NamedTuple
 from waypost.dispatch.request import Address
 from waypost.toolkit.mmsg import (
     BATCH,
-    CONTROL,
     CONTROL_LENGTH,
     CONTROL_SPACE,
     HEADER,
-    NAME,
     NAME_SPACE,
     SLOT,
     Batch,
@@ -29,11 +28,13 @@ _V4_NAME = struct.Struct("!2xH4s8x")
 _V6_NAME = struct.Struct("!2xHI16s4s")
 # `struct cmsghdr`: length, level and type.
 _CONTROL_HEADER = struct.Struct("=Qii")
-# Where `struct in_pktinfo` and `struct in6_pktinfo` have the interface's index, behind a `struct cmsghdr`: in bytes.
-_V4_INDEX = 16
+# Where `struct in_pktinfo` (in words) and `struct in6_pktinfo` (in bytes) have the interface's index, behind a
+# `struct cmsghdr`.
+_V4_INDEX = 16 // 4
 _V6_ADDRESS = 16
 _V6_INDEX = _V6_ADDRESS + 16
-_LINK_LOCAL = int.from_bytes(b"\xfe\x80", "little")
+_NO_INTERFACE = array("I", [0] * BATCH)
+_LINK_LOCAL = b"\xfe\x80"
 
 
 class RawWay(NamedTuple):
@@ -61,10 +62,10 @@ class _Addresses:
 
 
 class Batched:
-    """The datagrams of one socket. Answers at once are sent to where the received addresses stand, later ones to copies
-    of them."""
+    """The datagrams of one socket. Answers at once leave from the places of their queries, later ones by copies of
+    the addresses there."""
 
-    __slots__ = ("_came", "_format", "_go", "_inbox", "_late", "_outbox", "_sock", "_v6")
+    __slots__ = ("_batch", "_came", "_format", "_go", "_late", "_sock", "_v6")
 
     def __init__(self, sock: socket.socket, wildcard: bool, calls: Calls) -> None:
         self._sock = sock
@@ -72,17 +73,16 @@ class Batched:
         self._format = _V6_NAME if self._v6 else _V4_NAME
         self._came, self._go = _Addresses(wildcard), _Addresses(wildcard)
         size = self._format.size
-        self._inbox = Batch(calls, size, self._came.names_at, self._came.controls_at)
-        self._outbox = Batch(calls, size, self._came.names_at, self._came.controls_at)
+        self._batch = Batch(calls, size, self._came.names_at, self._came.controls_at)
         self._late = Batch(calls, size, self._go.names_at, self._go.controls_at)
 
     def receive(self) -> list[bytes]:
         """The next datagrams."""
-        if self._came.controls is not None:
-            fields = self._inbox.fields
-            for at in range(CONTROL_LENGTH, BATCH * HEADER, HEADER):
-                fields[at] = CONTROL_SPACE
-        return self._inbox.receive(self._sock.fileno())
+        packets = self._batch.receive(self._sock.fileno())
+        controls = self._came.controls
+        if controls is not None:
+            self._from_any_interface(controls, len(packets))
+        return packets
 
     def client(self, number: int) -> Address:
         """Who sent a datagram."""
@@ -95,31 +95,20 @@ class Batched:
         controls = self._came.controls
         if controls is None:
             return RawWay(name, b"")
-        self._from_any_interface(controls, number)
         at = number * CONTROL_SPACE
-        return RawWay(name, bytes(controls[at : at + self._inbox.fields[number * HEADER + CONTROL_LENGTH]]))
+        return RawWay(name, bytes(controls[at : at + self._batch.fields[number * HEADER + CONTROL_LENGTH]]))
 
     def send(self, answers: Sequence[bytes | None]) -> int:
         """Send what is there; gives how many could not be sent."""
-        outbox, fields, received = self._outbox, self._outbox.fields, self._inbox.fields
-        controls = self._came.controls
+        batch = self._batch
+        lost = first = 0
         large: list[tuple[bytes, RawWay]] = []
-        count = 0
-        for number, answer in enumerate(answers):
-            if answer is None:
-                continue
-            if len(answer) > SLOT:
-                large.append((answer, self.way(number)))
-                continue
-            outbox.put(count, answer)
-            to, of = count * HEADER, number * HEADER
-            fields[to + NAME] = received[of + NAME]
-            if controls is not None:
-                self._from_any_interface(controls, number)
-                fields[to + CONTROL] = received[of + CONTROL]
-                fields[to + CONTROL_LENGTH] = received[of + CONTROL_LENGTH]
-            count += 1
-        return self._leave(outbox, count) + self._alone(large)
+        for gap in batch.put(answers):
+            lost += self._leave(batch, first, gap)
+            first = gap + 1
+            if (answer := answers[gap]) is not None:
+                large.append((answer, self.way(gap)))
+        return lost + self._leave(batch, first, len(answers)) + self._alone(large)
 
     def send_later(self, answers: Sequence[tuple[bytes, RawWay]]) -> int:
         """Send answers, any number of them, to datagrams that came earlier; gives how many could not be sent."""
@@ -127,12 +116,11 @@ class Batched:
         small = [pair for pair in answers if len(pair[0]) <= SLOT] if large else answers
         lost = self._alone(large)
         for start in range(0, len(small), BATCH):
-            count = 0
-            for answer, way in small[start : start + BATCH]:
-                self._late.put(count, answer)
-                self._address(count, way)
-                count += 1
-            lost += self._leave(self._late, count)
+            some = small[start : start + BATCH]
+            self._late.put(answer for answer, _ in some)
+            for place, (_, way) in enumerate(some):
+                self._address(place, way)
+            lost += self._leave(self._late, 0, len(some))
         return lost
 
     def _address(self, place: int, way: RawWay) -> None:
@@ -143,23 +131,25 @@ class Batched:
             self._go.controls[at : at + size] = way.control
             self._late.fields[place * HEADER + CONTROL_LENGTH] = size
 
-    def _from_any_interface(self, controls: memoryview, number: int) -> None:
-        """Let an answer leave from its query's address by whatever interface, unless the address is of one alone."""
-        at = number * CONTROL_SPACE
+    def _from_any_interface(self, controls: memoryview, count: int) -> None:
+        """Let answers leave from their queries' addresses by whatever interface, unless the address is of one alone."""
         if not self._v6:
-            controls[at + _V4_INDEX : at + _V4_INDEX + 4] = b"\0\0\0\0"
-        elif controls[at + _V6_ADDRESS] | controls[at + _V6_ADDRESS + 1] << 8 != _LINK_LOCAL:
-            controls[at + _V6_INDEX : at + _V6_INDEX + 4] = b"\0\0\0\0"
+            controls.cast("I")[_V4_INDEX :: CONTROL_SPACE // 4] = _NO_INTERFACE
+            return
+        for start in range(0, count * CONTROL_SPACE, CONTROL_SPACE):
+            at = start + _V6_ADDRESS
+            if controls[at : at + 2] != _LINK_LOCAL:
+                at = start + _V6_INDEX
+                controls[at : at + 4] = b"\0\0\0\0"
 
-    def _leave(self, batch: Batch, count: int) -> int:
-        """Send places 0 to `count`; one that cannot be sent is left out, for nobody is to tell. Gives how many."""
-        gone = lost = 0
-        fd = self._sock.fileno()
-        while gone < count:
+    def _leave(self, batch: Batch, first: int, end: int) -> int:
+        """Send some places; one that cannot be sent is left out, for nobody is to tell. Gives how many."""
+        lost = 0
+        while first < end:
             try:
-                gone += batch.send(fd, gone, count)
+                first += batch.send(self._sock.fileno(), first, end)
             except OSError:
-                gone += 1
+                first += 1
                 lost += 1
         return lost
 

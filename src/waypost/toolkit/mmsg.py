@@ -7,7 +7,8 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -76,8 +77,6 @@ class _Header(ctypes.Structure):
 
 # Sizes and places of fields when an array of headers or vectors is seen as 64-bit (or, the length, as 32-bit) numbers.
 HEADER = ctypes.sizeof(_Header) // 8
-NAME = _Message.name.offset // 8
-CONTROL = _Message.control.offset // 8
 CONTROL_LENGTH = _Message.control_length.offset // 8
 _LENGTH = _Header.length.offset // 4
 _VECTOR = ctypes.sizeof(_Vector) // 8
@@ -88,10 +87,11 @@ class Batch:
     """`BATCH` datagrams that are received, or are to be sent: headers with a buffer each, made once.
 
     The fields of the headers are reached as numbers in memory views, at a fraction of what ctypes' own access costs.
-    `names` and `controls` are the addresses of arrays of socket addresses and of control messages, 0 for none.
+    `names` and `controls` are the addresses of arrays of socket addresses and of control messages, 0 for none. What was
+    received may be answered from the same batch: its places still have the addresses.
     """
 
-    __slots__ = ("_calls", "_data", "_lengths", "_places", "_pointer", "_sizes", "fields")
+    __slots__ = ("_calls", "_control_lengths", "_data", "_full", "_lengths", "_pointer", "_sizes", "fields")
 
     def __init__(self, calls: Calls, name_size: int = 0, names: int = 0, controls: int = 0) -> None:
         buffer = ctypes.create_string_buffer(BATCH * SLOT)
@@ -110,33 +110,44 @@ class Batch:
                 headers[n].message.control_length = CONTROL_SPACE
         self._calls = calls
         self._data = memoryview(buffer).cast("B")
-        self._sizes = memoryview(vectors).cast("B").cast("Q")
-        self._lengths = memoryview(headers).cast("B").cast("I")
+        self._sizes = memoryview(vectors).cast("B").cast("Q")[_VECTOR_LENGTH::_VECTOR]
+        self._lengths = memoryview(headers).cast("B").cast("I")[_LENGTH :: 2 * HEADER]
         self._pointer = ctypes.addressof(headers)
-        self._places = [(n * SLOT, n * HEADER * 2 + _LENGTH) for n in range(BATCH)]
+        self._full = array("Q", [SLOT] * BATCH)
         self.fields = memoryview(headers).cast("B").cast("Q")
+        self._control_lengths = array("Q", [CONTROL_SPACE] * BATCH) if controls else None
 
     def receive(self, fd: int) -> list[bytes]:
         """What a socket has, without waiting. Raises OSError."""
+        self._sizes[:] = self._full
+        if self._control_lengths is not None:
+            self.fields[CONTROL_LENGTH::HEADER] = self._control_lengths
         count = self._calls.receive(fd, self._pointer, BATCH, socket.MSG_DONTWAIT, None)
         if count < 0:
             code = ctypes.get_errno()
             if code in _NOTHING:
                 return []
             raise OSError(code, os.strerror(code))
-        data, lengths = self._data, self._lengths
-        return [data[at : at + lengths[length]].tobytes() for at, length in self._places[:count]]
+        data = self._data
+        starts = range(0, count * SLOT, SLOT)
+        return [data[at : at + size].tobytes() for at, size in zip(starts, self._lengths, strict=False)]
 
-    def put(self, place: int, packet: bytes) -> None:
-        """Set what is to be sent; no longer than `SLOT`."""
-        size = len(packet)
-        at = place * SLOT
-        self._data[at : at + size] = packet
-        self._sizes[place * _VECTOR + _VECTOR_LENGTH] = size
+    def put(self, packets: Iterable[bytes | None]) -> list[int]:
+        """Set what is to be sent from the first places on; gives those left out: None, or longer than `SLOT`."""
+        data, sizes = self._data, self._sizes
+        left_out = []
+        for place, packet in enumerate(packets):
+            if packet is None or (size := len(packet)) > SLOT:
+                left_out.append(place)
+            else:
+                at = place * SLOT
+                data[at : at + size] = packet
+                sizes[place] = size
+        return left_out
 
-    def send(self, fd: int, first: int, count: int) -> int:
+    def send(self, fd: int, first: int, end: int) -> int:
         """Send the datagrams of some places, without waiting; gives how many left. Raises OSError if none can."""
-        done = self._calls.send(fd, self._pointer + first * HEADER * 8, count - first, socket.MSG_DONTWAIT)
+        done = self._calls.send(fd, self._pointer + first * HEADER * 8, end - first, socket.MSG_DONTWAIT)
         if done < 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
@@ -176,8 +187,7 @@ class ManyPackets:
 
     def send(self, sock: socket.socket, packets: Sequence[bytes]) -> int:
         """Send up to `BATCH` datagrams; gives how many left. Raises OSError if the first of them cannot."""
-        for place, packet in enumerate(packets):
-            self._outbox.put(place, packet)
+        self._outbox.put(packets)
         return self._outbox.send(sock.fileno(), 0, len(packets))
 
 

@@ -176,7 +176,7 @@ def test_a_failing_system_call_costs_one_answer(monkeypatch: pytest.MonkeyPatch)
     client = ends.client()
     ends.send(client, b"1", b"2", b"3")
     ends.datagrams.receive()
-    outbox, calls = ends.datagrams._outbox, []  # type: ignore[attr-defined]
+    outbox, calls = ends.datagrams._batch, []  # type: ignore[attr-defined]
     real = outbox._calls
 
     def failing(fd: int, headers: int, count: int, flags: int) -> int:

