@@ -21,6 +21,7 @@ STARTED = {
     "coredns_kubernetes_rest_client_rate_limiter_duration_seconds",
     "coredns_kubernetes_rest_client_request_duration_seconds",
     "coredns_kubernetes_rest_client_requests_total",
+    "coredns_nodecache_setup_errors_total",
     "coredns_plugin_enabled",
     "waypost_autoscaler_changes_total",
     "waypost_autoscaler_cores",
@@ -31,6 +32,10 @@ STARTED = {
     "waypost_autoscaler_wanted_replicas",
     "waypost_dropped_packets_total",
     "waypost_kubernetes_snapshot_age_seconds",
+    "waypost_node_cache_answering",
+    "waypost_node_cache_rounds_total",
+    "waypost_node_cache_server_starts_total",
+    "waypost_node_cache_withdrawals_total",
     "waypost_udp_receive_drops_total",
 }
 IN_SOURCE = re.compile(r'"((?:coredns|waypost)_[a-z0-9_]+)"')

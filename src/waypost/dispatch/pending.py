@@ -89,12 +89,17 @@ class Pending(Generic[T]):
         return (yield from future)
 
     def _end(self, value: Any, error: Exception | None) -> None:
-        if self._done is None or self._failed is None:
+        done, failed = self._done, self._failed
+        if done is None or failed is None:
             self._settled, self._value, self._error = True, value, error
-        elif error is None:
-            self._done(value)
+            return
+        # Who waits mostly refers to this object: a cycle, which only the collector would find.
+        self._done = self._failed = self._rescue = None
+        self._steps = []
+        if error is None:
+            done(value)
         else:
-            self._failed(error)
+            failed(error)
 
     def _wait(self, awaitable: Awaitable[Any]) -> None:
         """Go on with the steps once a step's own waiting is over."""

@@ -21,6 +21,8 @@ _DOCUMENTATION_ADDRESS: Final = "192.0.2.1"
 def advise(lookup: Lookup, resolver: str, made: Cascade) -> list[str]:
     """Sentences for the user, the most useful first; none when there is nothing to gain."""
     advice = list(_traps(lookup, resolver))
+    if lookup.name.endswith("."):  # no other spelling is cheaper: what is wasted was lost or sent again
+        return advice
     if made.result == "addresses" and made.wasted:
         advice += _cheaper(lookup, resolver, made)
     elif made.result in ("nxdomain", "nodata") and made.wasted and "." in lookup.name:

@@ -14,9 +14,11 @@ from waypost.addon.settings import Needs
 from waypost.cli.pod_needs import read_needs
 from waypost.corefile.stock import stock_corefile
 
-PAGES = ("autoscale.md", "manifests.md", "migrate.md", "operate/migration.md")
-MODULES = ("autoscale", "autoscale_plan", "dns_ip", "manifests", "migrate")
-LINE = re.compile(r"(?:^|`|\| )\s*waypost (?P<words>(?:autoscale|dns-ip|manifests|migrate)\b[^|`>\n]*)", re.MULTILINE)
+PAGES = ("autoscale.md", "manifests.md", "migrate.md", "node-cache.md", "operate/migration.md")
+MODULES = ("autoscale", "autoscale_plan", "dns_ip", "manifests", "migrate", "node_cache")
+LINE = re.compile(
+    r"(?:^|`|\| )\s*waypost (?P<words>(?:autoscale|dns-ip|manifests|migrate|node-cache)\b[^|`>\n]*)", re.MULTILINE
+)
 
 
 def shown() -> list[str]:

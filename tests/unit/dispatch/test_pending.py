@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -150,3 +151,20 @@ async def test_waiting_has_an_end() -> None:
     waiting.add("for ever")
     await waiting.ended(0.001)
     assert len(waiting) == 1
+
+
+def test_nothing_is_left_for_the_collector() -> None:
+    """A cycle a query would have it run all the time."""
+    gc.collect()
+    gc.disable()
+    try:
+        for end in (lambda pending: pending.settle(REPLY), lambda pending: pending.fail(FAULT)):
+            for _ in range(100):
+                pending: Pending[Reply] = Pending()
+                pending.then(lambda reply, own=pending: reply).rescue(lambda error, own=pending: REPLY)  # type: ignore[misc]
+                pending.finish(lambda reply, own=pending: None, lambda error, own=pending: None)  # type: ignore[misc]
+                end(pending)
+        del pending
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -6,7 +6,7 @@ import pytest
 
 from waypost.podside.advice import advise, existing
 from waypost.podside.cascade import cascade
-from waypost.podside.replies import Zone
+from waypost.podside.replies import Reply, Zone
 from waypost.podside.resolvers.lookup import Lookup
 from waypost.podside.spellings import Spelling, Target, cluster_target, guessed_target
 
@@ -22,6 +22,16 @@ def test_nothing_to_gain() -> None:
     assert advice("web", "web.shop.svc.cluster.local.") == []
     assert advice("api.example.com.", "api.example.com.") == []
     assert advice("nope") == []
+
+
+@pytest.mark.parametrize("found", ["api.example.com.", ""])
+def test_a_name_with_its_final_dot_needs_no_other_spelling(found: str) -> None:
+    """Queries sent again after a lost one are wasted, too, but the dot is there."""
+    lookup = Lookup("api.example.com.", SHOP)
+    world = existing(found) if found else Zone({})
+    lost = Zone({**world.replies, "api.example.com./AAAA": (Reply("drop"), Reply())})
+    made = cascade(lookup, "glibc", lost)
+    assert advise(lookup, "glibc", made) == []
 
 
 def test_external_name() -> None:
