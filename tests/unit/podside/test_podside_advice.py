@@ -29,7 +29,7 @@ def test_a_name_with_its_final_dot_needs_no_other_spelling(found: str) -> None:
     """Queries sent again after a lost one are wasted, too, but the dot is there."""
     lookup = Lookup("api.example.com.", SHOP)
     world = existing(found) if found else Zone({})
-    lost = Zone({**world.replies, "api.example.com./AAAA": (Reply("drop"), Reply())})
+    lost = Zone({**world.replies, "api.example.com./AAAA": (Reply("DROP"), Reply())})
     made = cascade(lookup, "glibc", lost)
     assert advise(lookup, "glibc", made) == []
 
