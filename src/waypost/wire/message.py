@@ -51,9 +51,9 @@ def decode(wire: bytes) -> Message:
             qname, i = read_name(wire, i)
             qtype, qclass = _TYPE_CLASS.unpack_from(wire, i)
             i += 4
-        answer, i = _read_section(wire, i, an, qname)
-        authority, i = _read_section(wire, i, ns, qname)
-        additional, i = _read_section(wire, i, ar, qname)
+        answer, i = _read_section(wire, i, an, qname) if an else ([], i)
+        authority, i = _read_section(wire, i, ns, qname) if ns else ([], i)
+        additional, i = _read_section(wire, i, ar, qname) if ar else ([], i)
     except struct.error:
         raise FormErr("message cut short") from None
     rcode = flags & consts.RCODE_MASK
@@ -87,8 +87,6 @@ def make_query(message_id: int, flags: int, qname: bytes, qtype: int, qclass: in
 
 def _read_section(wire: bytes, i: int, count: int, qname: bytes) -> tuple[list[Record], int]:
     records: list[Record] = []
-    if not count:
-        return records, i
     size = len(wire)
     for _ in range(count):
         if qname and wire[i : i + 2] == _QUESTION_POINTER:

@@ -61,6 +61,7 @@ class Forward:
         self._selection = selection
         self._metrics = metrics
         self._taps = taps
+        self._everything = rules.origin == ROOT and not rules.excluded
         self._busy = 0
         self._for_datagrams = Transport(stream=rules.force_tcp, retry_truncated=rules.prefer_udp)
         self._for_streams = Transport(rules.force_tcp or not rules.prefer_udp, retry_truncated=rules.prefer_udp)
@@ -68,7 +69,7 @@ class Forward:
 
     def serve(self, request: Request) -> Outcome:
         """The upstream's reply, later."""
-        if self._covers(request.query.name):
+        if self._everything or self._covers(request.query.name):
             return self._forward(request)
         if request.trace is not None:
             request.note(self.name, f"this forward is not for the name: {self._rules.told}", PASSED)
