@@ -34,8 +34,14 @@ def query_log(folder: Path) -> None:
         shutil.copy(LOG, folder / name)
 
 
+def both(folder: Path) -> None:
+    """A log and a cluster."""
+    query_log(folder)
+    sick_cluster(folder)
+
+
 PREPARE: dict[str, Callable[[Path], None]] = {
-    "README.md": query_log,
+    "README.md": both,
     "docs/doctor.md": sick_cluster,
     "docs/logs.md": query_log,
     "docs/operate/troubleshooting.md": query_log,
