@@ -38,12 +38,19 @@ class Pending(Generic[T]):
 
     def then(self, step: Callable[[T], U | Awaitable[U]]) -> Pending[U]:
         """Do this with the value when it is there: what it gives is the value from then on. Gives the same object."""
-        self._steps.append(step)
+        if not self._settled:
+            self._steps.append(step)
+        elif self._error is None:
+            self._settled = False
+            self._steps = [step]
+            self.settle(self._value)
         return self  # type: ignore[return-value]  # it is a pending U from here on
 
     def rescue(self, instead: Callable[[Exception], T]) -> Pending[T]:
         """Let this give the last value if a step raises, or if the source failed."""
         self._rescue = instead
+        if self._error is not None:
+            self._value, self._error = instead(self._error), None
         return self
 
     def settle(self, value: Any) -> None:

@@ -55,6 +55,18 @@ def test_settled_before_anybody_asks() -> None:
     assert End(pending).got[0].rcode == 2
 
 
+def test_steps_added_after_it_was_settled() -> None:
+    pending: Pending[Reply] = Pending()
+    pending.settle(REPLY)
+    assert End(pending.then(plus(2)).then(plus(1))).got[0].rcode == 3
+    pending = Pending()
+    pending.settle(REPLY)
+    assert End(pending.then(raising).then(plus(1))).got == [FAULT]
+    pending = Pending()
+    pending.fail(FAULT)
+    assert End(pending.then(plus(1)).rescue(lambda error: REPLY)).got == [REPLY]
+
+
 def test_a_fault_goes_to_who_waits_or_to_the_rescue() -> None:
     pending: Pending[Any] = Pending()
     end = End(pending.then(raising).then(lambda value: "not reached"))
