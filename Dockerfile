@@ -1,5 +1,5 @@
 # The server, every command, and nothing to build with: docker build -t waypost:0.1.0 .
-# EXTRAS adds optional dependencies by the names of pyproject.toml: --build-arg EXTRAS=doh,quic
+# EXTRAS adds optional dependencies by the names of pyproject.toml: --build-arg EXTRAS=nodecache,doh,quic
 
 FROM debian:trixie-slim AS build
 RUN apt-get update \
@@ -11,7 +11,7 @@ RUN /build/bin/pip install --no-cache-dir --no-deps -r /src/requirements/build.t
     && /build/bin/pip --python /opt/waypost/bin/python3 install --no-cache-dir --no-deps -r /src/requirements/run.txt
 COPY pyproject.toml README.md /src/
 COPY src /src/src
-ARG EXTRAS=
+ARG EXTRAS=nodecache
 RUN /build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels /src \
     && /build/bin/pip --python /opt/waypost/bin/python3 install --no-cache-dir --no-deps /wheels/*.whl \
     && if [ -n "$EXTRAS" ]; then \

@@ -161,6 +161,7 @@ class Asking:
 
     def __init__(self, namespace: Namespace, server: str, *, tcp: bool = False, patience: float = 1.0) -> None:
         self.answers: list[Answer] = []
+        self.failures: list[str] = []
         self._namespace = namespace
         self._server = server
         self._tcp = tcp
@@ -187,7 +188,7 @@ class Asking:
     def until(self, by: str | None, times: int = 5) -> None:
         """Wait for so many further answers in a row by one server."""
         start = len(self.answers)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 40
         while [answer.by for answer in self.answers[start:][-times:]] != [by] * times:
             assert time.monotonic() < deadline, f"not answered by {by}: {self.answers[-20:]}"
             time.sleep(0.01)
@@ -195,28 +196,51 @@ class Asking:
     def _ask_on(self) -> None:
         with self._namespace.inside():
             while not self._ended.is_set():
-                by = ask(self._server, tcp=self._tcp, patience=self._patience)
+                try:
+                    by = self._ask()
+                except (OSError, EOFError, dns.exception.DNSException) as exc:
+                    self.failures.append(f"after {len(self.answers)} answers: {exc!r}")
+                    by = None
                 self.answers.append(Answer(by, time.monotonic()))
                 time.sleep(0.002)
 
+    def _ask(self) -> str:
+        """A server may close a connection at any time; its client then asks again (RFC 7766 section 6.2.4)."""
+        try:
+            return answered(self._server, tcp=self._tcp, patience=self._patience)
+        except (ConnectionResetError, EOFError, BrokenPipeError):
+            return answered(self._server, tcp=self._tcp, patience=self._patience)
+
 
 def ask(server: str, *, tcp: bool = False, patience: float = 1.0) -> str | None:
-    """The address that a server gives for who.test, from inside the namespace of this thread; None without answer."""
+    """As `answered`; None without answer."""
+    try:
+        return answered(server, tcp=tcp, patience=patience)
+    except (OSError, EOFError, dns.exception.DNSException):
+        return None
+
+
+def answered(server: str, *, tcp: bool = False, patience: float = 1.0) -> str:
+    """The address that a server gives for who.test, from inside the namespace of this thread.
+
+    Raises OSError, EOFError or DNSException.
+    """
     query = dns.message.make_query("who.test.", "A")
     family = socket.AF_INET6 if ":" in server else socket.AF_INET
     wire = query.to_wire()
-    try:
-        with socket.socket(family, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM) as sock:
-            sock.settimeout(patience)
-            sock.connect((server, 53))
-            sock.sendall(len(wire).to_bytes(2, "big") + wire if tcp else wire)
-            data = sock.recv(4096)
-            while tcp and data and len(data) < 2 + int.from_bytes(data[:2].ljust(2, b"\xff"), "big"):
-                data += sock.recv(4096)
-        reply = dns.message.from_wire(data[2:] if tcp else data)
-    except (OSError, dns.exception.DNSException):
-        return None
-    return str(reply.answer[0][0]) if reply.id == query.id and reply.answer else None
+    with socket.socket(family, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM) as sock:
+        sock.settimeout(patience)
+        sock.connect((server, 53))
+        sock.sendall(len(wire).to_bytes(2, "big") + wire if tcp else wire)
+        data = sock.recv(4096)
+        while tcp and data and len(data) < 2 + int.from_bytes(data[:2].ljust(2, b"\xff"), "big"):
+            data += sock.recv(4096)
+    if not data:
+        raise EOFError("the connection was closed")
+    reply = dns.message.from_wire(data[2:] if tcp else data)
+    if reply.id != query.id or not reply.answer:
+        raise OSError(f"not an answer: {reply}")
+    return str(reply.answer[0][0])
 
 
 def children(pid: int) -> list[int]:

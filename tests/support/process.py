@@ -47,12 +47,18 @@ class ServerProcess:
     """A `waypost` that runs. `lines` is what it has written to standard output, `errors` to standard error."""
 
     def __init__(
-        self, words: Sequence[str], cwd: Path | None = None, stdin: str | None = None, stdout: int = subprocess.PIPE
+        self,
+        words: Sequence[str],
+        cwd: Path | None = None,
+        stdin: str | None = None,
+        stdout: int = subprocess.PIPE,
+        prefix: Sequence[str] = (),
     ) -> None:
+        """`prefix` is a command that executes the rest of its words in its own place."""
         self.lines: list[str] = []
         self.errors: list[str] = []
         self._popen = subprocess.Popen(
-            [*COMMAND, *words],
+            [*prefix, *COMMAND, *words],
             cwd=cwd,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
             stdout=stdout,
@@ -101,18 +107,18 @@ class ServerProcess:
             self.until(lambda: _answers(sock, (host, port)), f"an answer on port {port}")
         return self
 
-    def until(self, condition: object, what: str) -> None:
+    def until(self, condition: object, what: str, seconds: float = _PATIENCE) -> None:
         """Wait until `condition()` is true; fails if the process ends first."""
         assert callable(condition)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + seconds
         while not condition():
             assert self.alive, f"ended while waiting for {what}{self.output}"
             assert time.monotonic() < deadline, f"no {what}{self.output}"
             time.sleep(0.01)
 
-    def says(self, text: str, times: int = 1) -> None:
+    def says(self, text: str, times: int = 1, seconds: float = _PATIENCE) -> None:
         """Wait until so many lines of standard output contain `text`."""
-        self.until(lambda: sum(text in line for line in list(self.lines)) >= times, f"line {text!r}")
+        self.until(lambda: sum(text in line for line in list(self.lines)) >= times, f"line {text!r}", seconds)
 
     def kill(self, number: signal.Signals) -> None:
         self._popen.send_signal(number)

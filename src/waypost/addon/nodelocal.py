@@ -26,9 +26,9 @@ _SETUP_METRICS_PORT: Final = 9353
 _RUN_FOLDER: Final = "/run/waypost"
 _BASE_FOLDER: Final = "/etc/coredns"
 _KUBE_DNS_FOLDER: Final = "/etc/kube-dns"
-_LOCK: Final = "/run/xtables.lock"
-# An interpreter with an empty cluster takes 33 MiB, a full cache some 10 MiB. No limit: running out of it stops a node.
-_RESOURCES: Final[Json] = {"requests": {"cpu": "25m", "memory": "60Mi"}}
+_READY_FILE: Final = f"{_RUN_FOLDER}/ready"
+# The server takes 35 MiB, a full cache some 10 MiB, the watch over it 40 MiB. No limit: running out of it stops a node.
+_RESOURCES: Final[Json] = {"requests": {"cpu": "25m", "memory": "90Mi"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ _BLOCK: Final = """\
 
 
 def daemon_set(settings: Settings, local: NodeLocal) -> Json:
-    """One pod on each node, whatever its taints."""
+    """One pod on each node, whatever its taints; while it is replaced, two, of which the new one answers already."""
     pod: Json = {
         "priorityClassName": "system-node-critical",
         "serviceAccountName": NAME,
@@ -144,7 +144,7 @@ def daemon_set(settings: Settings, local: NodeLocal) -> Json:
         ],
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "containers": [_container(settings, local)],
-        "volumes": _volumes(local),
+        "volumes": _volumes(),
     }
     annotations = {"prometheus.io/port": str(_METRICS_PORT), "prometheus.io/scrape": "true"}
     return {
@@ -152,7 +152,7 @@ def daemon_set(settings: Settings, local: NodeLocal) -> Json:
         "kind": "DaemonSet",
         "metadata": settings.metadata(NAME, **_LABELS),
         "spec": {
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "10%", "maxUnavailable": 0}},
             "selector": {"matchLabels": _LABELS},
             "template": {"metadata": {"labels": _LABELS, "annotations": annotations}, "spec": pod},
         },
@@ -165,19 +165,14 @@ def _container(settings: Settings, local: NodeLocal) -> Json:
     if local.mode != "cilium":
         probe["host"] = local.local_ip
         capabilities.insert(0, "NET_ADMIN")
-    ports = (
-        ("dns", 53, "UDP"),
-        ("dns-tcp", 53, "TCP"),
-        ("metrics", _METRICS_PORT, "TCP"),
-        ("setup-metrics", _SETUP_METRICS_PORT, "TCP"),
-    )
     return {
         "name": "node-cache",
         "image": settings.image,
         "imagePullPolicy": "IfNotPresent",
         "args": _arguments(settings, local),
         "resources": _RESOURCES,
-        "ports": [{"name": name, "containerPort": port, "protocol": protocol} for name, port, protocol in ports],
+        **_ports(local),
+        "readinessProbe": {"exec": {"command": ["test", "-e", _READY_FILE]}, "periodSeconds": 5},
         "livenessProbe": {"httpGet": probe, "initialDelaySeconds": 60, "timeoutSeconds": 5},
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -185,8 +180,21 @@ def _container(settings: Settings, local: NodeLocal) -> Json:
             "readOnlyRootFilesystem": True,
             "runAsUser": 0,
         },
-        "volumeMounts": _mounts(local),
+        "volumeMounts": _mounts(),
     }
+
+
+def _ports(local: NodeLocal) -> Json:
+    """None on the host's network: two pods with the same ones could not be on one node."""
+    if local.mode != "cilium":
+        return {}
+    ports = (
+        ("dns", 53, "UDP"),
+        ("dns-tcp", 53, "TCP"),
+        ("metrics", _METRICS_PORT, "TCP"),
+        ("setup-metrics", _SETUP_METRICS_PORT, "TCP"),
+    )
+    return {"ports": [{"name": name, "containerPort": port, "protocol": protocol} for name, port, protocol in ports]}
 
 
 def _arguments(settings: Settings, local: NodeLocal) -> list[str]:
@@ -197,30 +205,29 @@ def _arguments(settings: Settings, local: NodeLocal) -> list[str]:
         *("-conf", f"{_RUN_FOLDER}/Corefile"),
         *("-basecorefile", f"{_BASE_FOLDER}/Corefile.base"),
         *("-upstreamsvc", _UPSTREAM),
+        *("-readyfile", _READY_FILE),
+        *("-metrics-listen-address", f":{_SETUP_METRICS_PORT}"),
     ]
     if local.mode == "cilium":
         arguments += ["-skipteardown=true", "-setupinterface=false", "-setupiptables=false"]
     return arguments
 
 
-def _mounts(local: NodeLocal) -> list[Json]:
-    mounts: list[Json] = [
+def _mounts() -> list[Json]:
+    return [
         {"name": "run", "mountPath": _RUN_FOLDER},
         {"name": "config-volume", "mountPath": _BASE_FOLDER, "readOnly": True},
         {"name": "kube-dns-config", "mountPath": _KUBE_DNS_FOLDER, "readOnly": True},
     ]
-    return mounts if local.mode == "cilium" else [*mounts, {"name": "xtables-lock", "mountPath": _LOCK}]
 
 
-def _volumes(local: NodeLocal) -> list[Json]:
+def _volumes() -> list[Json]:
     base = {"name": NAME, "items": [{"key": "Corefile", "path": "Corefile.base"}]}
-    volumes: list[Json] = [
+    return [
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         {"name": "config-volume", "configMap": base},
         {"name": "kube-dns-config", "configMap": {"name": "kube-dns", "optional": True}},
     ]
-    lock = {"name": "xtables-lock", "hostPath": {"path": _LOCK, "type": "FileOrCreate"}}
-    return volumes if local.mode == "cilium" else [*volumes, lock]
 
 
 def redirect_policy(settings: Settings) -> Json:

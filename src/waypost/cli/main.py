@@ -23,6 +23,7 @@ COMMANDS = {
     "dns-ip": "print the address that kubeadm gives to cluster DNS",
     "manifests": "print the Kubernetes objects that run Waypost in a cluster",
     "autoscale": "keep replicas in proportion to the cluster; plan: show what parameters give",
+    "node-cache": "serve DNS on a node's own addresses, and lead its packets there while that answers",
     "doctor": "look over a cluster's DNS: what is wrong, the evidence, the remedy",
     "logs": "report what query logs tell",
     "plugins": "list the directives in their fixed order",

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from waypost.cli.node_cache import make_parser, read_settings
+from waypost.cli import node_cache
 from waypost.control.files import Source
 from waypost.control.output import standard_output
 from waypost.control.run import Process, serve
@@ -23,7 +23,7 @@ _STDIN: Final = 0
 
 def main(words: Sequence[str]) -> int:
     """Serve until a signal or the end of standard input ends it. The words are those of the watchdog."""
-    settings = read_settings(make_parser().parse_args(words))
+    settings = node_cache.read_settings(node_cache.make_parser().parse_args(words))
     threading.Thread(target=_outlive_watchdog, args=(settings,), daemon=True).start()
     return serve(Settings(Source.named(settings.corefile), settings.port), Process(settings.pid_file, settings.quiet))
 

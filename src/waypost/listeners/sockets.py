@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import struct
+from array import array
 from contextlib import suppress
 
 from waypost.corefile.addresses import join_host_port
@@ -18,6 +19,12 @@ BACKLOG = 1024
 _SO_MEMINFO = 55
 _MEMINFO = struct.Struct("=32xI")
 _MAX_CONNECTIONS = 20_000
+_SO_ATTACH_REUSEPORT_CBPF = 51
+_SO_DETACH_REUSEPORT_BPF = 68
+# Of classic BPF: a program that returns a constant, and its length with its place.
+_RETURN = struct.Struct("=HBBI")
+_PROGRAM = struct.Struct("@HP")
+_BPF_RET = 0x06
 WILDCARDS = ("", "0.0.0.0", "::")
 _REASONS = {
     errno.EADDRINUSE: "address already in use",
@@ -57,10 +64,24 @@ def open_socket(family: socket.AddressFamily, kind: socket.SocketKind, host: str
             sock.bind((address, int(port)))
         if stream:
             sock.listen(BACKLOG)
+        with suppress(OSError):  # what a predecessor said when it ended holds no longer
+            sock.setsockopt(socket.SOL_SOCKET, _SO_DETACH_REUSEPORT_BPF, 0)
     except (OSError, OverflowError) as exc:
         sock.close()
         raise ListenError(_listen_text(stream, host, port, exc)) from exc
     return sock
+
+
+def hand_over(sock: socket.socket) -> None:
+    """Let new packets and connections go to the successor that listens on the same address, if there is one.
+
+    The kernel deals them out to the sockets of an address as a program says, by their number: a first socket is 0, its
+    successor 1. A number that no socket has leaves the matter to the kernel.
+    """
+    code = array("B", _RETURN.pack(_BPF_RET, 0, 0, 1))
+    with suppress(OSError):
+        program = _PROGRAM.pack(1, code.buffer_info()[0])
+        sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_REUSEPORT_CBPF, program)
 
 
 def receive_drops(sock: socket.socket) -> int:

@@ -18,12 +18,14 @@ from waypost.listeners.connection import TcpConnection
 from waypost.listeners.owner import Connection, Owner
 from waypost.listeners.proxied import Refusals
 from waypost.listeners.proxied_stream import Gate, ProxiedStream
-from waypost.listeners.sockets import BACKLOG, connection_limit
+from waypost.listeners.sockets import BACKLOG, connection_limit, hand_over
 from waypost.listeners.terms import Terms
 from waypost.listeners.tls import Handshakes, TlsStream
 from waypost.metrics.registry import Registry
 
 _DRAIN_SECONDS = 5.0
+# In which a handshake that has begun with us comes to its end.
+_HANDSHAKE_SECONDS = 0.02
 # Turns of the loop from a connection in the accept queue to its first query in our hands, and one to spare.
 _LAST_TURNS = 6
 # How many of the oldest connections are looked at for one that can go when there are too many.
@@ -52,6 +54,7 @@ class TcpListener:
         "_most",
         "_speak",
         "_tls",
+        "alone",
         "connections",
         "limits",
         "server",
@@ -70,6 +73,8 @@ class TcpListener:
     ) -> None:
         self.sock = sock
         self.server: Server | None = None
+        self.alone = True
+        """False if we have several sockets on the address, which cannot be handed over one by one."""
         self.timeouts = Timeouts()
         self.limits = Limits()
         self.connections: dict[Connection, None] = {}
@@ -106,6 +111,9 @@ class TcpListener:
     async def close(self) -> None:
         """Answer what has already arrived, accept no more, let running queries finish, close every connection."""
         if self._acceptor is not None:
+            if self.alone:
+                hand_over(self.sock)
+            await asyncio.sleep(_HANDSHAKE_SECONDS)
             for _ in range(_LAST_TURNS):
                 await asyncio.sleep(0)
             self._acceptor.close()

@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 from waypost.dispatch.pending import Pending
-from waypost.dispatch.serve import Answer, Messages, Server
+from waypost.dispatch.serve import Messages, Server
 from waypost.dispatch.waiting import Waiting
 from waypost.listeners.datagrams import Datagrams, datagrams
 from waypost.listeners.proxied import ProxiedDatagrams
 from waypost.listeners.shedding import Shedding
-from waypost.listeners.sockets import receive_drops
+from waypost.listeners.sockets import hand_over, receive_drops
 from waypost.metrics.registry import Counter, Registry
 from waypost.toolkit.mmsg import BATCH
 
@@ -45,6 +45,7 @@ class UdpListener:
         "_shedding",
         "_v6",
         "_waiting",
+        "alone",
         "server",
         "sock",
     )
@@ -52,6 +53,8 @@ class UdpListener:
     def __init__(self, sock: socket.socket, metrics: Registry) -> None:
         self.sock = sock
         self.server: Server | None = None
+        self.alone = True
+        """False if we have several sockets on the address, which cannot be handed over one by one."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting = Waiting()
         self._leaving: list[tuple[bytes, Any]] = []
@@ -91,6 +94,8 @@ class UdpListener:
         """Answer what has already arrived, then close."""
         if self._loop is not None:
             self._loop.remove_reader(self.sock.fileno())
+            if self.alone:
+                hand_over(self.sock)
             for _ in range(_LAST_TURNS):
                 if not self._drain():
                     break
@@ -122,9 +127,11 @@ class UdpListener:
         )
         answers: list[bytes | None] = []
         for number, wire in enumerate(packets):
-            answer: Answer = recall(wire, received)
-            if answer is None:
-                answer = serve(wire, datagrams.client(number), True)
+            kept = recall(wire, received)
+            if kept is not None:
+                answers.append(kept)
+                continue
+            answer = serve(wire, datagrams.client(number), True)
             if isinstance(answer, bytes):
                 answers.append(answer)
                 continue

@@ -368,7 +368,12 @@ class TestSockets:
         clients = [socket.create_connection(listener.sock.getsockname()) for _ in range(200)]
         for client in clients:
             client.sendall(stream(query("a.", 1), query("a.", 2)))
-        await listener.close()
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ClockLoop)
+        closing = asyncio.ensure_future(listener.close())
+        await loop.settle()
+        await loop.advance(0.1)
+        await closing
         for client in clients:
             with client, client.makefile("rb") as file:
                 assert numbers(file.read()) == [1, 2]
