@@ -13,8 +13,9 @@ key for names at and below it, a packed address for its reverse name and pod nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
 
 from waypost.cluster.addressmap import AddressMap
 from waypost.cluster.endpoints import Endpoints
@@ -56,6 +57,14 @@ class Dump(NamedTuple):
     namespaces: list[bytes]
 
 
+class Journal(Protocol):
+    """Is told every change, for copies of the index elsewhere (`cluster.delta`)."""
+
+    def note(self, kind: str, key: bytes, entry: object) -> None:
+        """An entry of a kind is now this one; None, or False for a namespace: it is gone."""
+        ...
+
+
 class Index:
     """The state of one cluster as answers see it. `now` gives Unix seconds, for the SOA serial."""
 
@@ -74,6 +83,7 @@ class Index:
         "endpoints",
         "external_serial",
         "import_sinks",
+        "journal",
         "namespaces",
         "pod_labels",
         "pods",
@@ -110,6 +120,7 @@ class Index:
         """True once every expected kind was listed; it never becomes False again."""
         self.restored = False
         """True if it began with what a snapshot held."""
+        self.journal: Journal | None = None
         self._pod_names = endpoint_pod_names
         self._keep_labels = pod_labels
         self._zones = zones
@@ -137,14 +148,32 @@ class Index:
         """Put entries of a snapshot into an index that was not filled yet."""
         for key, entry in dump.services:
             external = NO_EXTERNAL if entry.external == NO_EXTERNAL else entry.external
-            self._put_entry(key, entry._replace(ports=self._intern(entry.ports), external=external))
+            self.put_entry(key, entry._replace(ports=self._intern(entry.ports), external=external))
         for key, (service, (ports, endpoints)) in dump.slices:
             self.endpoints.replace(key, (service, (self._intern(ports), endpoints)))
         for key, packed in dump.pods:
-            self._put_pod_address(key, packed)
+            self.put_pod_address(key, packed)
         self.namespaces |= frozenset(dump.namespaces)
         self.restored = True
         self._touch(None)
+
+    @contextmanager
+    def clock_at(self, moment: int) -> Iterator[None]:
+        """Changes within happen at this Unix second: they were made elsewhere then."""
+        now, self._now = self._now, lambda: moment
+        try:
+            yield
+        finally:
+            self._now = now
+
+    def stand(self, serial: int, external_serial: int, *, synced: bool, restored: bool) -> None:
+        """Take over how the index stands that this one is a copy of."""
+        before = (self.serial, self.external_serial, self.known)
+        self.serial, self.external_serial = serial, external_serial
+        self.synced |= synced
+        self.restored |= restored
+        if before != (serial, external_serial, self.known):
+            self._tell(None)
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Be told the keys that each change touches, None for all of them; gives the function that ends it."""
@@ -162,15 +191,15 @@ class Index:
     def _make_sinks(self) -> dict[str, Sink[Any]]:
         return {
             "Service": Sink[Service](
-                self._put_service, self._drop_service, object_key, self.services.keys, self._listed
+                self._put_service, self.drop_service, object_key, self.services.keys, self._listed
             ),
             "EndpointSlice": Sink[EndpointSlice](
                 self._put_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
             ),
-            "Pod": Sink[Pod](self._put_pod, self._drop_pod, object_key, self._pod_addresses.keys, self._listed),
+            "Pod": Sink[Pod](self._put_pod, self.drop_pod, object_key, self._pod_addresses.keys, self._listed),
             "Namespace": Sink[Namespace](
                 self._put_namespace,
-                self._drop_namespace,
+                self.drop_namespace,
                 lambda _, name: name.encode(),
                 lambda: self.namespaces,
                 self._listed,
@@ -180,12 +209,16 @@ class Index:
     def _make_import_sinks(self) -> dict[str, Sink[Any]]:
         return {
             "ServiceImport": Sink[ServiceImport](
-                self._put_import, self._drop_service, object_key, self.services.keys, self._listed
+                self._put_import, self.drop_service, object_key, self.services.keys, self._listed
             ),
             "ImportedSlice": Sink[EndpointSlice](
                 self._put_imported_slice, self._drop_slice, object_key, self.endpoints.keys, self._listed
             ),
         }
+
+    def _note(self, kind: str, key: bytes, entry: object) -> None:
+        if self.journal is not None:
+            self.journal.note(kind, key, entry)
 
     def _touch(self, keys: Sequence[bytes] | None) -> None:
         self.serial = int(self._now())
@@ -209,18 +242,19 @@ class Index:
     def _put_service(self, item: Service) -> bytes:
         namespace = self._namespace(item.metadata.namespace)
         key = object_key(item.metadata.namespace, item.metadata.name)
-        return self._put_entry(key, service_entry(item, namespace, self._intern))
+        return self.put_entry(key, service_entry(item, namespace, self._intern))
 
     def _put_import(self, item: ServiceImport) -> bytes:
         namespace = self._namespace(item.metadata.namespace)
         key = object_key(item.metadata.namespace, item.metadata.name)
-        return self._put_entry(key, import_entry(item, namespace, self._intern))
+        return self.put_entry(key, import_entry(item, namespace, self._intern))
 
     def _namespace(self, text: str) -> bytes:
         """One bytes object for all entries of a namespace."""
         return self._namespace_bytes.setdefault(text, text.encode())
 
-    def _put_entry(self, key: bytes, new: ServiceEntry) -> bytes:
+    def put_entry(self, key: bytes, new: ServiceEntry) -> bytes:
+        """A Service is this now; gives its key."""
         old = self.services.get(key)
         if new == old or not key:
             return key
@@ -231,12 +265,15 @@ class Index:
             self._external_addresses.add(packed, key)
         changed += (*new.addresses, *new.external.addresses)
         self.services[key] = new
+        self._note("services", key, new)
         self._service_changed(old, new, changed)
         return key
 
-    def _drop_service(self, key: bytes) -> None:
+    def drop_service(self, key: bytes) -> None:
+        """A Service is gone; an unknown key does no harm."""
         old = self.services.pop(key, None)
         if old is not None:
+            self._note("services", key, None)
             self._service_changed(old, None, [key, *self._forget_addresses(key, old)])
 
     def _service_changed(self, old: ServiceEntry | None, new: ServiceEntry | None, keys: list[bytes]) -> None:
@@ -259,7 +296,7 @@ class Index:
         key = object_key(item.metadata.namespace, item.metadata.name)
         if key:
             entry = slice_entry(item, self._intern, pod_names=self._pod_names, zones=self._zones)
-            self._touch_if(self.endpoints.replace(key, (slice_service(item), entry)))
+            self.put_known_slice(key, (slice_service(item), entry))
         return key
 
     def _put_imported_slice(self, item: EndpointSlice) -> bytes:
@@ -267,14 +304,17 @@ class Index:
         if key:
             cluster = (item.metadata.labels or {}).get(SOURCE_CLUSTER_LABEL, "").lower().encode()[:MAX_LABEL]
             entry = slice_entry(item, self._intern, pod_names=self._pod_names, cluster=cluster)
-            self._touch_if(self.endpoints.replace(key, (slice_service(item, IMPORTED_SERVICE_LABEL), entry)))
+            self.put_known_slice(key, (slice_service(item, IMPORTED_SERVICE_LABEL), entry))
         return key
 
     def _drop_slice(self, key: bytes) -> None:
-        self._touch_if(self.endpoints.replace(key, None))
+        self.put_known_slice(key, None)
 
-    def _touch_if(self, changed: list[bytes]) -> None:
+    def put_known_slice(self, key: bytes, known: tuple[bytes, Slice] | None) -> None:
+        """A slice, with its Service's key, is this now; None: it is gone."""
+        changed = self.endpoints.replace(key, known)
         if changed:
+            self._note("slices", key, known)
             self._touch(changed)
 
     def _put_pod(self, item: Pod) -> bytes:
@@ -283,22 +323,32 @@ class Index:
         # A pod first seen terminating is not added; a known one stays until it is deleted.
         if not key or packed is None or item.metadata.deletion_timestamp:
             return key
-        self._put_pod_address(key, packed)
+        self.put_pod_address(key, packed)
         if self._keep_labels:
-            self.pod_labels[key] = tuple((item.metadata.labels or {}).items())
+            self.put_pod_labels(key, tuple((item.metadata.labels or {}).items()))
         return key
 
-    def _put_pod_address(self, key: bytes, packed: bytes) -> None:
+    def put_pod_labels(self, key: bytes, labels: Labels) -> None:
+        """A pod has these labels now; an unknown one has none."""
+        if key in self._pod_addresses and self.pod_labels.get(key) != labels:
+            self.pod_labels[key] = labels
+            self._note("labels", key, labels)
+
+    def put_pod_address(self, key: bytes, packed: bytes) -> None:
+        """A pod has this address now."""
         if self._pod_addresses.get(key) != packed:
-            self._drop_pod(key)
+            self.drop_pod(key)
+            self._note("pods", key, packed)
             self._pod_addresses[key] = packed
             self.pods[packed] = (*self.pods.get(packed, ()), key)
             self._touch([packed])
 
-    def _drop_pod(self, key: bytes) -> None:
+    def drop_pod(self, key: bytes) -> None:
+        """A pod is gone; an unknown key does no harm."""
         packed = self._pod_addresses.pop(key, None)
         if packed is None:
             return
+        self._note("pods", key, None)
         self.pod_labels.pop(key, None)
         rest = tuple(other for other in self.pods.get(packed, ()) if other != key)
         if rest:
@@ -308,15 +358,21 @@ class Index:
         self._touch([packed])
 
     def _put_namespace(self, item: Namespace) -> bytes:
-        name = item.metadata.name.encode()
+        return self.put_namespace(item.metadata.name.encode())
+
+    def put_namespace(self, name: bytes) -> bytes:
+        """A namespace exists; gives its name."""
         if name not in self.namespaces:
             self.namespaces |= {name}
+            self._note("namespaces", name, True)
             self._touch(None)
         return name
 
-    def _drop_namespace(self, name: bytes) -> None:
+    def drop_namespace(self, name: bytes) -> None:
+        """A namespace is gone; an unknown one does no harm."""
         if name in self.namespaces:
             self.namespaces -= {name}
+            self._note("namespaces", name, False)
             self._touch(None)
 
 

@@ -63,6 +63,11 @@ class Plan:
     sockets: dict[Endpoint, int] = field(default_factory=dict)
     """How many sockets an address has (of each family and transport)."""
 
+    @property
+    def workers(self) -> int:
+        """How many processes are asked for: as many as an address has sockets."""
+        return max(self.sockets.values(), default=1)
+
 
 class Report(Protocol):
     """Follows a set-up, and decides whether an error ends it."""
@@ -180,7 +185,8 @@ def _place(plan: Plan, site: Site, services: Services, report: Report) -> None:
             if server is None:
                 server = Server(address.scheme, host, address.port, services.log, services.metrics)
                 plan.servers[endpoint] = server
-                plan.sockets[endpoint] = site.sockets
+                # A QUIC connection may come from another address at any time: all its packets must reach one process.
+                plan.sockets[endpoint] = 1 if endpoint.scheme in DATAGRAM_SCHEMES else site.sockets
             plain = not site.filters
             if (endpoint, zone) in seen or (plain and _has_plain(server, zone)):
                 where = f" on {host}" if host else ""

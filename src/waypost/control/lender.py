@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 T = TypeVar("T")
@@ -18,6 +18,27 @@ class Closable(Protocol):
         ...
 
 
+@runtime_checkable
+class Replicated(Protocol):
+    """A lent object whose content one process brings in, and workers have copies of."""
+
+    def lead(self, tell: Callable[[bytes], None]) -> None:
+        """In the process that brings it: tell every change from now on."""
+        ...
+
+    def whole(self) -> Iterable[bytes]:
+        """Everything so far, as changes for an empty copy."""
+        ...
+
+    def follow(self) -> None:
+        """In a worker: from now on this is a copy. It may have been forked with content."""
+        ...
+
+    def take(self, data: bytes) -> None:
+        """A change came."""
+        ...
+
+
 class Pool:
     """Every lent object of the process with the leases that hold it."""
 
@@ -25,6 +46,11 @@ class Pool:
 
     def __init__(self) -> None:
         self.entries: dict[Hashable, tuple[object, set[Lease]]] = {}
+
+    def replicated(self) -> dict[str, Replicated]:
+        """What has copies in workers, by a name that is the same in all of them."""
+        found = ((key, item) for key, (item, _) in self.entries.items() if isinstance(item, Replicated))
+        return {repr(key): item for key, item in found}
 
 
 class Lease:

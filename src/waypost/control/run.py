@@ -6,13 +6,13 @@ import asyncio
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from waypost.control.banner import banner
+from waypost.control.faults import unhandled as unhandled
 from waypost.control.output import standard_output
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.control.watch import watch_configuration
@@ -143,21 +143,6 @@ class Signals:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def unhandled(supervisor: Supervisor, context: dict[str, Any], end: Callable[[int], None]) -> None:
-    """An exception nobody caught: with `debug` in the Corefile a plugin's fault ends here, and the process with it."""
-    exc = context.get("exception")
-    text = context.get("message", "")
-    log = supervisor.log
-    if isinstance(exc, OSError):  # no fault of ours: too many open files, no memory for a socket
-        log.once_a_burst(log.error, f"{text}: {exc}")
-        return
-    if exc is not None:
-        text = "".join(traceback.format_exception(exc))
-    log.error(f"{text.rstrip()}")
-    if exc is not None and supervisor.debugging:
-        end(2)
 
 
 def _write_pidfile(path: str, log: Log) -> None:

@@ -3,6 +3,8 @@
 A reload builds and starts the whole new configuration beside the old one, on the same sockets; only when it stands do
 the listeners hand their packets to it, and the old one stops after its last query. Whatever goes wrong before that
 leaves the old one as it was.
+
+With workers (`control.crew`) this process answers no query: it holds the sockets and decides, and they do the same.
 """
 
 from __future__ import annotations
@@ -12,36 +14,26 @@ import gc
 import hashlib
 import json
 import os
-import time
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Container, Sequence
+from contextlib import suppress
 
-from waypost.control.build import Listen, build
 from waypost.control.catalogue import installed
+from waypost.control.crew import Crew
 from waypost.control.files import BUILT_IN_NAME, OsReader, Source, built_in
-from waypost.control.instance import Instance
-from waypost.control.lender import Lease, Pool
+from waypost.control.fork import can_fork
+from waypost.control.instance import Instance, Role
+from waypost.control.lender import Lease
+from waypost.control.outlets import Holding
+from waypost.control.workshop import Settings as Settings
+from waypost.control.workshop import Workshop
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Corefile, Token
 from waypost.corefile.parser import parse
-from waypost.dispatch.site import ConfigurationFacts, Hooks, Services
 from waypost.log import Log
-from waypost.metrics.registry import Registry
 
 # A query that waits for an upstream is a dozen objects, which go away by themselves. With Python's own thresholds (700,
 # 10, 10) the collector would look at each of them several times meanwhile, which took half of the time of such a query.
 _GC_THRESHOLDS = (20_000, 20, 20)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the command line says."""
-
-    source: Source
-    port: str = "53"
-    manifests: tuple[str, ...] = ()
-    listen: Listen | None = None
-    kubeconfig: tuple[str, str] = ("", "")
 
 
 class Supervisor:
@@ -51,11 +43,11 @@ class Supervisor:
         """Raises CorefileError if a package adds a plugin that does not fit in."""
         self.settings = settings
         self.log = log
-        self.metrics = Registry()
-        self.instance: Instance | None = None
         self.catalogue = installed()
-        self._exit = exit_process
-        self._pool = Pool()
+        self.instance: Instance | None = None
+        self._workshop = Workshop(settings, log, self.catalogue, exit_process)
+        self.metrics = self._workshop.metrics
+        self._crew: Crew | None = None
         self._changing = asyncio.Lock()
         self._starting: asyncio.Task[None] | None = None
         self._stopping = False
@@ -85,43 +77,26 @@ class Supervisor:
 
     def prepare(self, corefile: Corefile, digest: str) -> Instance:
         """Set up a configuration without starting anything. Raises CorefileError."""
-        hooks = Hooks()
-        lease = Lease(self._pool)
-        intervals: list[tuple[float, float]] = []
-        built_in = any(label.file == BUILT_IN_NAME for block in corefile.blocks for label in block.labels)
-        services = Services(
-            log=self.log,
-            metrics=self.metrics,
-            lender=lease,
-            hooks=hooks,
-            exit=self._exit,
-            watch_configuration=lambda every, jitter: intervals.append((every, jitter)),
-            manifests=self.settings.manifests,
-            kubeconfig=self.settings.kubeconfig,
-            configuration=ConfigurationFacts(digest, () if built_in else corefile.files, time.time()),
-        )
-        try:
-            plan = build(corefile, self.settings.port, services, self.catalogue, self.settings.listen)
-        except BaseException:
-            lease.forget()
-            raise
-        instance = Instance(plan, hooks, lease, Lease(self._pool), self.metrics, digest)
-        instance.built_in = built_in
-        instance.reload_every = intervals[-1] if intervals else None
-        return instance
+        return self._workshop.prepare(corefile, digest)
 
     async def start(self) -> Instance:
-        """Load the first configuration. Raises CorefileError or OSError; nothing runs then."""
+        """Load the first configuration, with workers if it asks for several. Raises CorefileError or OSError; nothing
+        runs then."""
         corefile, digest = self.read()
         for warning in corefile.warnings:
             self.log.warning(warning)
         async with self._changing:
             instance = self.prepare(corefile, digest)
-            await self._bring_up(instance)
-            await instance.activate()
+            if instance.plan.workers > 1 and can_fork():
+                self._crew = Crew(self._workshop)
+            await self._bring_up(instance, None)
+            await self._take_over(instance)
             self.instance = instance
             self._say_digest(instance)
-            _settle_memory()
+            if self._crew is None:
+                _settle_memory()
+            else:
+                self._crew.settle()
             return instance
 
     async def reload(self, corefile: Corefile, digest: str) -> None:
@@ -135,30 +110,64 @@ class Supervisor:
             self.log.info("Reloading")
             await self._replace(corefile, digest)
             self.log.info("Reloading complete")
-            _settle_memory()
+            if self._crew is None:
+                _settle_memory()
+            else:  # what workers share is not looked at
+                gc.collect()
 
     async def _replace(self, corefile: Corefile, digest: str) -> None:
         try:
             new = self.prepare(corefile, digest)
-            await self._bring_up(new)
+            if self._crew is None and new.plan.workers > 1 and can_fork():
+                self.log.warning("multisocket: there is one process until the next start, with several sockets")
+            await self._bring_up(new, corefile)
         except Exception as exc:
             self.log.error(f"Restart failed: {exc}")
             raise
         old, self.instance = self.instance, new
-        for step in (new.activate, *([old.stop] if old is not None else [])):
+        if self._crew is not None and old is not None:
+            await old.outlet.close()  # what workers still have there they answer; the last one closes it
+        steps: list[Callable[[], Awaitable[None]]] = [lambda: self._take_over(new)]
+        if old is not None:
+            steps.append(old.stop)
+        for step in steps:
             try:
                 await step()
             except Exception as exc:  # the new one serves: there is no way back
                 self.log.error(f"Reloading: {exc}")
+        if self._crew is not None:
+            self._crew.settle()
         self._say_digest(new)
 
-    async def _bring_up(self, instance: Instance) -> None:
-        """Start it; `stop` may cancel that."""
-        self._starting = asyncio.create_task(instance.start())
+    async def _bring_up(self, instance: Instance, corefile: Corefile | None) -> None:
+        """Start it, in every process; `stop` may cancel that. Without a Corefile it is the first one."""
+        self._starting = asyncio.create_task(self._start(instance, corefile))
         try:
             await self._starting
         finally:
             self._starting = None
+
+    async def _start(self, instance: Instance, corefile: Corefile | None) -> None:
+        crew = self._crew
+        if crew is None:
+            await instance.start()
+            return
+        instance.assume(Role.SUPERVISOR, Holding(instance.plan, Lease(self._workshop.pool)))
+        await instance.start()
+        try:
+            if corefile is None:
+                _settle_memory()
+            await crew.prepare(instance, corefile, instance.digest)
+        except BaseException:
+            with suppress(Exception):
+                await instance.stop()
+            raise
+
+    async def _take_over(self, instance: Instance) -> None:
+        """From here on it answers."""
+        if self._crew is not None:
+            await self._crew.commit()
+        await instance.activate()
 
     async def reload_by_signal(self) -> None:
         """SIGUSR1: read the configuration again and replace the running one."""
@@ -193,7 +202,7 @@ class Supervisor:
     @property
     def debugging(self) -> bool:
         """True if a listener has `debug`: a fault of a plugin there ends the process."""
-        return self.instance is not None and any(server.debug for server in self.instance.plan.servers.values())
+        return self.instance is not None and self.instance.debugging
 
     def count_failure(self) -> None:
         """A new configuration could not be loaded."""
@@ -215,6 +224,9 @@ class Supervisor:
             try:
                 await instance.finish()
             finally:
+                if self._crew is not None:
+                    await instance.outlet.close()
+                    await self._crew.stop(graceful=graceful)
                 if graceful:
                     await instance.stop()
 

@@ -27,6 +27,28 @@ T = TypeVar("T")
 Hook = Callable[[], Awaitable[None] | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A hook that has its part to do in the process that answers no query, too, or (`alone`) only there."""
+
+    hook: Hook
+    alone: bool
+
+    def __call__(self) -> Awaitable[None] | None:
+        """Run it."""
+        return self.hook()
+
+
+def everywhere(hook: Hook) -> Hook:
+    """For what workers do as well as the supervisor above them: an HTTP endpoint, the state of a cluster."""
+    return Placed(hook, alone=False)
+
+
+def once(hook: Hook) -> Hook:
+    """For what must be done once, however many processes answer queries: running a command, writing a file."""
+    return Placed(hook, alone=True)
+
+
 class Lender(Protocol):
     """What survives a reload: equal keys give the same object to the old and the new configuration."""
 
@@ -41,7 +63,8 @@ class Hooks:
 
     `start` may fail and then nothing of the new configuration goes live; `active` runs once it serves; `final` runs
     at the end of the process only, while DNS is still served (lameduck); `stop` when the configuration is replaced
-    or ends.
+    or ends. With several processes a hook runs in each that answers queries, unless `everywhere` or `once` says else;
+    `final` hooks run once.
     """
 
     start: list[Hook] = field(default_factory=list)

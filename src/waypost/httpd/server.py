@@ -1,6 +1,7 @@
 """A small HTTP/1.1 server for probes and metrics: one listen address, exact paths, everything bounded.
 
 It is lent by its address: the blocks of a configuration and its successors share it, each with routes of its own.
+Where several processes serve, one of them listens (`ask_all`), and the others answer what it asks them (`stay_silent`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from waypost.corefile.addresses import parse_port, split_host_port
 from waypost.dispatch.site import Lender
+from waypost.httpd.join import AskAll, Joint
 from waypost.httpd.message import FAULT, NOT_FOUND, HttpHandler, HttpRequest, HttpResponse
 from waypost.httpd.socket import listen
 from waypost.log import Log
@@ -41,14 +43,20 @@ def check_address(text: str) -> str:
 
 
 class HttpServer:
-    """Serves `routes` on `address`. `port` is the bound port, 0 while it does not listen."""
+    """Serves `routes` on `address`. `port` is the bound port, 0 while it does not listen.
 
-    __slots__ = ("_log", "_server", "_starting", "_web", "address", "port", "routes")
+    With `ask_all` a request to a route that has a `Joint` is asked of the processes that serve DNS.
+    """
+
+    __slots__ = ("_joints", "_log", "_server", "_silent", "_starting", "_web", "address", "ask_all", "port", "routes")
 
     def __init__(self, address: str, log: Log) -> None:
         self.address = address
         self.port = 0
         self.routes: dict[str, HttpHandler] = {}
+        self.ask_all: AskAll | None = None
+        self._silent = False
+        self._joints: dict[str, Joint] = {}
         self._log = log
         self._server: asyncio.Server | None = None
         self._web: web.Server | None = None
@@ -56,10 +64,18 @@ class HttpServer:
 
     async def start(self) -> None:
         """Listen, unless it does already. Raises ListenError."""
+        if self._silent:
+            return
         async with self._starting:
             if self._server is None:
                 sock = await listen(*split_host_port(self.address))
                 await self._serve(sock)
+
+    def stay_silent(self) -> None:
+        """Never listen: this process answers what another one asks it. What was open before the fork is left alone."""
+        self._silent = True
+        self.ask_all = None
+        self.port = 0
 
     async def _serve(self, sock: socket.socket) -> None:
         from aiohttp import web  # only a configuration that asks for HTTP pays for it
@@ -79,9 +95,12 @@ class HttpServer:
         self._server = await asyncio.get_running_loop().create_server(self._connect, sock=sock)
         self.port = sock.getsockname()[1]
 
-    def set_route(self, path: str, handler: HttpHandler) -> None:
-        """Answer `path` with `handler` from now on."""
+    def set_route(self, path: str, handler: HttpHandler, joint: Joint | None = None) -> None:
+        """Answer `path` with `handler` from now on; where several processes serve, as `joint` says."""
         self.routes[path] = handler
+        self._joints.pop(path, None)
+        if joint is not None:
+            self._joints[path] = joint
 
     def remove_route(self, path: str, handler: HttpHandler) -> None:
         """Stop answering `path`, unless a successor has taken it over."""
@@ -90,6 +109,8 @@ class HttpServer:
 
     async def close(self) -> None:
         """Stop listening and close every connection. It may be started again."""
+        if self._silent:
+            return
         server, web_server = self._server, self._web
         self._server = self._web = None
         self.port = 0
@@ -108,15 +129,20 @@ class HttpServer:
     async def _handle(self, request: web.BaseRequest) -> web.Response:
         from aiohttp import web
 
-        handler = self.routes.get(request.path)
-        answer = NOT_FOUND if handler is None else await self._answer(handler, request)
+        answer = await self.answer(HttpRequest(request.method, request.path, request.query_string, request.headers))
         headers = {"Content-Type": answer.content_type, "Server": "waypost", **dict(answer.headers)}
         return web.Response(status=answer.status, body=answer.body, headers=headers)
 
-    async def _answer(self, handler: HttpHandler, request: web.BaseRequest) -> HttpResponse:
-        asked = HttpRequest(request.method, request.path, request.query_string, request.headers)
+    async def answer(self, request: HttpRequest) -> HttpResponse:
+        """What is on a path; a handler that fails is logged, and answers 500."""
+        handler = self.routes.get(request.path)
+        if handler is None:
+            return NOT_FOUND
+        joint = self._joints.get(request.path)
         try:
-            answer = handler(asked)
+            if self.ask_all is not None and joint is not None:
+                return joint.join(request, await self.ask_all(self.address, request, joint))
+            answer = handler(request)
             return await answer if inspect.isawaitable(answer) else answer
         except Exception as exc:
             text = f"http://{self.address}{request.path}: {type(exc).__name__}: {exc}"

@@ -7,8 +7,8 @@ caller keeps it. Exposition reads the registry (`metrics.expose`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -91,15 +91,24 @@ class Family:
         self.cells.pop(values, None)
 
 
+class Whole(NamedTuple):
+    """The families of all processes that serve together, and the ids of the others."""
+
+    families: dict[str, Family]
+    pids: Sequence[int]
+
+
 class Registry:
     """Every family of the process. Asking for a known name gives the family that exists: counters survive reloads."""
 
-    __slots__ = ("_shared", "before_scrape", "families")
+    __slots__ = ("_shared", "before_scrape", "families", "whole")
 
     def __init__(self) -> None:
         self.families: dict[str, Family] = {}
         self.before_scrape: list[Callable[[], None]] = []
         """What must be done so that the cells are up to date."""
+        self.whole: Callable[[], Awaitable[Whole]] | None = None
+        """Where several processes serve: what all of them have counted."""
         self._shared: dict[type, object] = {}
 
     def shared(self, kind: type[T]) -> T:

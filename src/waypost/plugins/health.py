@@ -17,8 +17,9 @@ from waypost.corefile.addresses import parse_port, split_host_port
 from waypost.corefile.args import Cursor, format_duration, parse_duration
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, everywhere, once
 from waypost.httpd import probe
+from waypost.httpd.join import ALL_WELL
 from waypost.httpd.message import HttpRequest, HttpResponse, plain
 from waypost.httpd.server import HttpServer, lend_server
 from waypost.httpd.socket import ListenError
@@ -86,10 +87,10 @@ def setup(directive: Directive, site: Site) -> None:
     config = parse(directive)
     server = lend_server(site.services.lender, config.address, site.services.log)
     health = Health(config, server, site.log, site.metrics)
-    site.hooks.start.append(health.start)
-    site.hooks.active.append(health.activate)
+    site.hooks.start.append(everywhere(health.start))
+    site.hooks.active += [everywhere(health.activate), once(health.watch)]
     site.hooks.final.append(health.lameduck)
-    site.hooks.stop.append(health.stop)
+    site.hooks.stop += [everywhere(health.deactivate), once(health.stop)]
 
 
 class Health:
@@ -111,7 +112,10 @@ class Health:
 
     def activate(self) -> None:
         """Answer from now on."""
-        self._server.set_route(PATH, self.answer)
+        self._server.set_route(PATH, self.answer, ALL_WELL)
+
+    def watch(self) -> None:
+        """Check ourselves from now on, as somebody from outside would."""
         self._task = asyncio.get_running_loop().create_task(self._check.run(self._server), name="health")
 
     async def lameduck(self) -> None:
@@ -120,9 +124,12 @@ class Health:
             self._log.info(f"Going into lameduck mode for {format_duration(self._config.lameduck)}")
             await asyncio.sleep(self._config.lameduck)
 
-    async def stop(self) -> None:
-        """Stop checking and answering."""
+    def deactivate(self) -> None:
+        """Stop answering."""
         self._server.remove_route(PATH, self.answer)
+
+    async def stop(self) -> None:
+        """Stop checking."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -23,7 +23,7 @@ from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, once
 from waypost.dispatch.trace import ANSWERED
 from waypost.toolkit.background import Background
 from waypost.wire import consts, names
@@ -44,6 +44,7 @@ _HELP: Final = "https://coredns.io/plugins/loop#troubleshooting"
 _WILDCARDS: Final = {"": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}
 # Without a text: the log says it once, and not for each query.
 _CUT: Final = failure(consts.SERVFAIL)
+_BEGIN, _EXPECT, _END, _START = b"B", b"P", b"E", b"S"
 
 Exchange = Callable[[bytes, str, int], Awaitable[None]]
 """Send a query to host and port over UDP; returns with the reply, raises OSError or TimeoutError without one."""
@@ -84,12 +85,65 @@ def parse(directive: Directive) -> Config:
     return config
 
 
-@dataclass(slots=True)
 class Finding:
-    """What a reload must not forget: that the process has started without a loop, and that there is one now."""
+    """What is known of loops, also after a reload: that the process has started without one, and that there is one now.
 
-    started: bool = False
-    looping: bool = False
+    With workers the supervisor sends the probes, which come to any of them: it tells them, in one letter and a name.
+    """
+
+    __slots__ = ("_tell", "came_back", "looping", "lost", "probe", "seen", "started")
+
+    def __init__(self) -> None:
+        self.started = False
+        self.looping = False
+        self.probe = b""
+        """The name that must not come by again and again, while its answer is waited for."""
+        self.seen = 0
+        self.came_back = False
+        self.lost: Callable[[], None] = lambda: None
+        """What to do when a loop is gone."""
+        self._tell: Callable[[bytes], None] = lambda data: None
+
+    def begin(self) -> None:
+        """We look whether there is a loop."""
+        self.came_back = False
+        self._tell(_BEGIN)
+
+    def expect(self, name: bytes) -> None:
+        """A probe of this name is sent; with an empty one nothing is waited for any more."""
+        self.probe, self.seen = name, 0
+        self._tell(_EXPECT + name)
+
+    def end(self) -> None:
+        """We have looked: unless a probe `came_back`, there is no loop."""
+        if self.looping and not self.came_back:
+            self.looping = False
+            self.lost()
+        self._tell(_END)
+
+    def start(self) -> None:
+        """The process has started: a loop does not end it any more."""
+        self.started = True
+        self._tell(_START)
+
+    def lead(self, tell: Callable[[bytes], None]) -> None:
+        """Tell workers what is done here."""
+        self._tell = tell
+
+    def whole(self) -> Iterable[bytes]:
+        """What a worker must know that begins now."""
+        return [_EXPECT + self.probe, *([_START] if self.started else [])]
+
+    def follow(self) -> None:
+        """Somebody else sends the probes."""
+        self._tell = lambda data: None
+
+    def take(self, data: bytes) -> None:
+        """The supervisor did this."""
+        if data[:1] == _EXPECT:
+            self.expect(data[1:])
+        else:
+            {_BEGIN: self.begin, _END: self.end, _START: self.start}[data]()
 
 
 def setup(directive: Directive, site: Site) -> None:
@@ -100,8 +154,8 @@ def setup(directive: Directive, site: Site) -> None:
     finding = site.services.lender.lend(("loop", site.addresses, tuple(site.bind), number), Finding)
     loop = Loop(config, site, exchange, finding)
     site.add(loop)
-    site.hooks.active.append(loop.start)
-    site.hooks.stop.append(loop.stop)
+    site.hooks.active.append(once(loop.start))
+    site.hooks.stop.append(once(loop.stop))
 
 
 class Loop:
@@ -126,37 +180,37 @@ class Loop:
             names.to_text(site.zones[0])
         )
         self._detected.set(int(finding.looping))
-        self._probe = b""
-        self._seen = 0
-        self._came_back = False
+        finding.lost = self._lose
         self._work = Background()
 
     def serve(self, request: Request) -> Outcome:
         """Pass everything on, but the probe that has come round too often, and while there is a loop all else."""
         query = request.query
-        if query.name == self._probe and query.qtype == consts.TYPE_HINFO:
-            self._seen += 1
-            if self._seen > _HARMLESS:
+        finding = self._finding
+        if query.name == finding.probe and query.qtype == consts.TYPE_HINFO:
+            finding.seen += 1
+            if finding.seen > _HARMLESS:
                 self._find(request)
                 return _CUT
-        elif self._finding.looping:
+        elif finding.looping:
             request.note(self.name, "queries come back to this server, so nothing is forwarded", ANSWERED)
             return _CUT
         return self.next.serve(request)
 
     def _find(self, request: Request) -> None:
         """The probe came back: say so, unless it is known."""
-        probe, self._probe = names.to_text(self._probe), b""
-        self._came_back = True
-        if self._finding.looping:
+        finding = self._finding
+        probe, finding.probe = names.to_text(finding.probe), b""
+        finding.came_back = True
+        if finding.looping:
             return
-        self._finding.looping = True
+        finding.looping = True
         self._detected.set(1)
         host, port = request.client[0], request.client[1]
         client = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         to = self._target.text if self._target is not None else ""
         text = f'Loop ({client} -> {to}) detected for zone "{self._zone}", see {_HELP}. Query: "HINFO {probe}"'
-        if self._degrade or self._finding.started:
+        if self._degrade or finding.started:
             self._log.error(f"{text}. Queries to be forwarded are answered SERVFAIL until it is gone")
             return
         self._log.fatal(text)
@@ -164,7 +218,6 @@ class Loop:
 
     def _lose(self) -> None:
         """There is no loop any more."""
-        self._finding.looping = False
         self._detected.set(0)
         self._log.info(f'Loop for zone "{self._zone}" is gone, queries are forwarded again')
 
@@ -184,36 +237,39 @@ class Loop:
     async def _watch(self, target: Target) -> None:
         """Probe now, and about every 30 s from then on."""
         await self.probe(target)
-        self._finding.started = True
+        self._finding.start()
         while True:
             await asyncio.sleep(_INTERVAL + _JITTER * secrets.randbelow(1000) / 1000)
             await self.probe(target)
 
     async def probe(self, target: Target) -> None:
         """Ask until there is any reply, at most for 30 s. If no probe has come back by then, there is no loop."""
-        self._came_back = False
+        self._finding.begin()
         await self._ask(target)
-        if self._finding.looping and not self._came_back:
-            self._lose()
+        self._finding.end()
 
     async def _ask(self, target: Target) -> None:
         deadline = asyncio.get_running_loop().time() + _PROBING
+        finding = self._finding
         tries = 0
+        probe = b""
         try:
             while True:
-                self._probe, self._seen = _random_name(target.zone), 0
-                query = make_query(secrets.randbits(16), consts.RD, self._probe, consts.TYPE_HINFO)
+                probe = _random_name(target.zone)
+                finding.expect(probe)
+                query = make_query(secrets.randbits(16), consts.RD, probe, consts.TYPE_HINFO)
                 try:
                     await self._exchange(query, target.hosts[tries % len(target.hosts)], target.port)
                     return
                 except OSError:  # a TimeoutError is one too
                     tries += 1
-                if self._came_back or asyncio.get_running_loop().time() >= deadline:
+                if finding.came_back or asyncio.get_running_loop().time() >= deadline:
                     return
-                self._probe = b""
+                finding.expect(b"")
                 await asyncio.sleep(_PAUSE)
         finally:
-            self._probe = b""
+            if finding.probe == probe:  # after a reload it may be our successor's
+                finding.expect(b"")
 
 
 def _target(site: Site) -> Target | None:

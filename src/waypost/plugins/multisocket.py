@@ -1,17 +1,17 @@
-"""multisocket: several sockets on each listen address, among which the kernel spreads the clients.
+"""multisocket: several processes, each with a socket of its own on each listen address.
 
 multisocket [NUMBER]
 """
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from waypost.corefile.args import Cursor, parse_int
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.dispatch.site import Site
+from waypost.toolkit.processors import usable_processors
 
 _MOST: Final = 1024
 
@@ -23,7 +23,7 @@ def parse(directive: Directive) -> int:
     if len(lines) > 1 or len(lines[0]) > 1:
         raise cursor.arg_err()
     if not lines[0]:
-        return len(os.sched_getaffinity(0))
+        return usable_processors()
     try:
         number = parse_int(lines[0][0])
     except ValueError as exc:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from waypost.corefile.args import Cursor
 from waypost.corefile.model import Directive
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, once
 from waypost.log import Log
 
 STARTUP: Final = "startup"
@@ -86,7 +86,7 @@ def setup(directive: Directive, site: Site) -> None:
     if config.at(CERTRENEW):
         site.services.log.warning(f"on {CERTRENEW}: this event never happens, as in CoreDNS")
     runner = site.services.lender.lend("on", lambda: Runner(site.services.log))
-    site.hooks.active.append(lambda: runner.start(config.at(STARTUP)))
+    site.hooks.active.append(once(lambda: runner.start(config.at(STARTUP))))
     site.hooks.final.append(lambda: runner.run_at_end(config.at(SHUTDOWN)))
 
 

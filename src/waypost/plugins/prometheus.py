@@ -23,7 +23,7 @@ from waypost.corefile.model import Directive
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.dispatch.serve import Server
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, once
 from waypost.httpd.message import HttpRequest, HttpResponse
 from waypost.httpd.server import HttpServer, check_address, lend_server
 from waypost.httpd.socket import ListenError
@@ -83,9 +83,9 @@ def setup(directive: Directive, site: Site) -> None:
     server = lend_server(site.services.lender, config.address, site.services.log)
     endpoint = Endpoint(server, Exposition(site.metrics, runtime=config.runtime), site.log)
     _set_build_info(site.metrics)
-    site.hooks.start.append(endpoint.start)
-    site.hooks.active += [endpoint.activate, lambda: _set_enabled(site)]
-    site.hooks.stop.append(endpoint.stop)
+    site.hooks.start.append(once(endpoint.start))
+    site.hooks.active += [once(endpoint.activate), once(lambda: _set_enabled(site))]
+    site.hooks.stop.append(once(endpoint.stop))
     site.add(Prometheus(site))
 
 
@@ -202,7 +202,7 @@ class Endpoint:
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Every metric; compressed, away from the loop that answers queries, if the client can take it."""
-        text = self._exposition.text()
+        text = await self._exposition.whole()
         if not gzip_accepted(request.headers.get("Accept-Encoding", "")):
             return HttpResponse(200, CONTENT_TYPE, text)
         packed = await asyncio.to_thread(gzip.compress, text, _GZIP_LEVEL)

@@ -15,7 +15,8 @@ from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.quoting import quote
 from waypost.dispatch.handler import Ready
-from waypost.dispatch.site import Hooks, Site
+from waypost.dispatch.site import Hooks, Site, everywhere
+from waypost.httpd.join import ALL_WELL
 from waypost.httpd.message import HttpRequest, HttpResponse, plain
 from waypost.httpd.server import HttpServer, check_address, lend_server
 from waypost.httpd.socket import ListenError
@@ -82,10 +83,10 @@ def setup(directive: Directive, site: Site) -> None:
     services = site.services
     server = lend_server(services.lender, config.address, services.log)
     readiness = services.lender.lend(("ready", config.address), lambda: Readiness(server, site.log))
-    site.hooks.start.append(readiness.start)
-    site.hooks.active.append(lambda: readiness.add(Block(site, config.continuously), site.hooks))
+    site.hooks.start.append(everywhere(readiness.start))
+    site.hooks.active.append(everywhere(lambda: readiness.add(Block(site, config.continuously), site.hooks)))
     site.hooks.final.append(readiness.close)
-    site.hooks.stop.append(lambda: readiness.drop(site.hooks))
+    site.hooks.stop.append(everywhere(lambda: readiness.drop(site.hooks)))
 
 
 class Block:
@@ -134,7 +135,7 @@ class Readiness:
             self._owner = owner
             self._blocks = []
         self._blocks.append(block)
-        self._server.set_route(PATH, self.answer)
+        self._server.set_route(PATH, self.answer, ALL_WELL)
 
     def drop(self, owner: Hooks) -> None:
         """Ask nobody any more, unless another configuration has taken over."""

@@ -1,15 +1,14 @@
-import os
-
 import pytest
 
 from support.chain import make_directive, make_site
 from waypost.corefile.errors import CorefileError
 from waypost.plugins.multisocket import parse, setup
+from waypost.toolkit.processors import usable_processors
 
 ARGUMENTS = "Wrong argument count or unexpected line ending after"
 
 
-@pytest.mark.parametrize(("text", "number"), [("1", 1), ("2", 2), ("1024", 1024), ("", len(os.sched_getaffinity(0)))])
+@pytest.mark.parametrize(("text", "number"), [("1", 1), ("2", 2), ("1024", 1024), ("", usable_processors())])
 def test_numbers(text: str, number: int) -> None:
     site = make_site()
     assert site.sockets == 1

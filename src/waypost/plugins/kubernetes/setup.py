@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, everywhere
 from waypost.plugins.kubernetes.config import Config, SourceConfig, parse
 from waypost.plugins.kubernetes.handler import Kubernetes
 from waypost.plugins.kubernetes.source import ClusterSource
@@ -35,7 +35,7 @@ def setup(directive: Directive, site: Site) -> None:
     silence = None if config.source.manifests else source.silence
     local = _own_addresses(site)
     site.add(Kubernetes(config, source.index, local, search, source.imports, silence, source.versions))
-    site.hooks.start.append(lambda: source.start(config.startup_timeout))
+    site.hooks.start.append(everywhere(lambda: source.start(config.startup_timeout)))
 
 
 def _source_config(config: Config, site: Site) -> SourceConfig:

@@ -1,4 +1,7 @@
-"""What fills a cluster's index and keeps it true: an API server, or manifests. Lent, so that it outlives a reload."""
+"""What fills a cluster's index and keeps it true: an API server, or manifests. Lent, so that it outlives a reload.
+
+In a worker the index is a copy, which the supervisor's source keeps true.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import gc
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -26,6 +29,7 @@ from waypost.kube.reflector import Reflector
 from waypost.log import Log
 from waypost.metrics.registry import Registry
 from waypost.plugins.kubernetes.config import SourceConfig
+from waypost.plugins.kubernetes.copies import Copy, Leader
 from waypost.plugins.kubernetes.latency import LatencySink
 from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
 from waypost.plugins.kubernetes.numeric_names import NumericNames
@@ -86,6 +90,8 @@ class ClusterSource:
         self._snapshot: Snapshot | None = None
         self._tasks: list[asyncio.Task[Any]] = []
         self._changes = 0
+        self._leader: Leader | None = None
+        self._copy: Copy | None = None
         self._now = now
         self._following_since = now()
         self._counters: list[Counters] = []
@@ -98,7 +104,7 @@ class ClusterSource:
 
         Raises CorefileError when the configuration of the access is at fault.
         """
-        if not self._tasks:
+        if not self._tasks and self._copy is None:
             followers = self._followers()
             self._tasks = [asyncio.get_running_loop().create_task(follower.run()) for follower in followers]
         if not self._synced() and not self.index.restored:
@@ -109,11 +115,15 @@ class ClusterSource:
 
         Until the first one they count from the beginning.
         """
+        if self._copy is not None:
+            return self._now() - self._copy.sign
         signs = [sign for each in self._counters for sign in (each.last_event, each.last_sync) if sign is not None]
         return self._now() - max(signs, default=self._following_since)
 
     def versions(self) -> dict[str, int]:
         """The resourceVersion up to which each kind is followed; none for kinds that are not, and of manifests."""
+        if self._copy is not None:
+            return self._copy.versions
         found = {kind: reflector.version for kind, reflector in self._reflectors.items()}
         return {kind: version for kind, version in found.items() if version is not None}
 
@@ -123,8 +133,36 @@ class ClusterSource:
     def _synced(self) -> bool:
         return self.index.synced and (self.imports.synced or not self._config.imports)
 
+    def lead(self, tell: Callable[[bytes], None]) -> None:
+        """Tell copies of every change from now on."""
+        indexes = (self.index, self.imports)
+        self._leader = Leader(indexes, tell, self.versions, lambda: self._now() - self.silence())
+        self._tasks.append(asyncio.get_running_loop().create_task(self._leader.run()))
+
+    def whole(self) -> Iterable[bytes]:
+        """Everything so far, for an empty copy; it must `lead`."""
+        return self._leader.whole() if self._leader is not None else ()
+
+    def follow(self) -> None:
+        """Be a copy from now on. What the process before the fork had opened is its own: it is left as it is."""
+        copy = Copy((self.index, self.imports), self._now() - self.silence(), self.versions())
+        if self._leader is not None:
+            self._leader.stop()
+        if self._metrics is not None:
+            self._metrics.forget()
+        self._copy = copy
+
+    def take(self, data: bytes) -> None:
+        """A change came from whoever leads."""
+        assert self._copy is not None
+        self._copy.take(data)
+
     async def close(self) -> None:
         """Stop following."""
+        if self._copy is not None:
+            return
+        if self._leader is not None:
+            self._leader.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

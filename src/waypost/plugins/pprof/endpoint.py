@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
+from waypost.httpd.join import FIRST
 from waypost.httpd.message import PLAIN, HttpHandler, HttpRequest, HttpResponse, plain
 from waypost.httpd.server import HttpServer
 from waypost.plugins.pprof import cpu, heap, sampling, stacks
@@ -65,7 +66,7 @@ class Endpoint:
     def activate(self) -> None:
         """Answer from now on."""
         for path, handler in self._routes.items():
-            self._server.set_route(path, handler)
+            self._server.set_route(path, handler, FIRST)
 
     def stop(self) -> None:
         """Stop answering."""

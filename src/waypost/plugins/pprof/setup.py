@@ -16,7 +16,7 @@ from waypost.corefile.args import Cursor
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.values import parse_int
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, everywhere
 from waypost.httpd.server import HttpServer, check_address, lend_server
 from waypost.httpd.socket import ListenError
 from waypost.plugins.pprof.endpoint import Endpoint
@@ -69,9 +69,9 @@ def setup(directive: Directive, site: Site) -> None:
     server = lend_server(lender, config.address, site.services.log)
     # What measures the whole process does so once at a time, however many blocks offer it.
     endpoint = Endpoint(server, lender.lend("pprof", asyncio.Lock), config.block_rate)
-    site.hooks.start.append(lambda: _start(server))
-    site.hooks.active.append(endpoint.activate)
-    site.hooks.stop.append(endpoint.stop)
+    site.hooks.start.append(everywhere(lambda: _start(server)))
+    site.hooks.active.append(everywhere(endpoint.activate))
+    site.hooks.stop.append(everywhere(endpoint.stop))
 
 
 async def _start(server: HttpServer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from waypost.corefile.model import Directive
-from waypost.dispatch.site import Site
+from waypost.dispatch.site import Site, everywhere
 from waypost.httpd.server import HttpServer, lend_server
 from waypost.httpd.socket import ListenError
 from waypost.log import Log
@@ -36,9 +36,9 @@ def setup(directive: Directive, site: Site) -> None:
     if config.admin:
         server = lend_server(site.services.lender, config.admin, log)
         admin = Admin(server, site)
-        site.hooks.start.append(lambda: _listen(server, log))
-        site.hooks.active.append(admin.open)
-        site.hooks.stop.append(admin.close)
+        site.hooks.start.append(everywhere(lambda: _listen(server, log)))
+        site.hooks.active.append(everywhere(admin.open))
+        site.hooks.stop.append(everywhere(admin.close))
 
 
 def _limit_silence(site: Site, seconds: float, log: Log) -> None:
