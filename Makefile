@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint fmt bench clean
+.PHONY: help run test lint fmt bench bench-check clean
 
 help:  ## Show the targets.
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Waypost needs Python 3.11 or later")'
@@ -39,8 +39,12 @@ fmt: $(VENV)/.dev  ## Format the code.
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.dev  ## Measure CPU per query beside a bare loop (needs dnsperf).
-	$(BIN)/python bench/run.py
+bench: $(VENV)/.dev  ## Measure what a query costs, as Markdown, about ten minutes; BENCH='--peer ...' (needs dnsperf).
+	$(BIN)/python bench/run.py --markdown $(BENCH)
+	$(BIN)/python bench/profile.py
+
+bench-check: $(VENV)/.dev  ## Compare a query's cost with the recorded one, in half a minute (needs dnsperf and cc).
+	$(BIN)/python bench/check.py
 
 clean:  ## Remove the virtual environment and caches.
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,54 +1,58 @@
-"""What was measured, as medians; as a table and as JSON."""
+"""What was measured, round by round, and what it comes to: medians and ratios within a round."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-Table = dict[str, dict[str, "Figures"]]
-"""Figures by load and server."""
+FLOOR, BARE, OURS = "floor", "bare loop", "waypost"
+HALF = 50
+"""The share of the saturation rate, in percent, at which latencies are compared."""
+
+
+class Latency(NamedTuple):
+    """From question to answer, in microseconds: the median, and what 99 % and 99.9 % of the queries stay below."""
+
+    p50: float
+    p99: float
+    p999: float
 
 
 class Figures(NamedTuple):
-    """One server under one load, in one round or the median of several. `cpu` and latencies are in microseconds."""
+    """One server under one load, in one round or the median of several.
+
+    `cpu` is in microseconds a query, `rate` in queries a second when as many are asked as are answered; `latencies` by
+    the share of that rate in percent; `lost` counts queries.
+    """
 
     cpu: float
     rate: float
-    p50: float
-    p99: float
     lost: float
+    latencies: Mapping[int, Latency]
+
+
+Table = dict[str, dict[str, list[Figures]]]
+"""The rounds by load and server."""
 
 
 def median(rounds: Sequence[Figures]) -> Figures:
     """Each figure's median."""
-    return Figures(*map(statistics.median, zip(*rounds, strict=True)))
+    cpu, rate, lost = (statistics.median(getattr(one, name) for one in rounds) for name in ("cpu", "rate", "lost"))
+    latencies = {
+        share: Latency(*map(statistics.median, zip(*(one.latencies[share] for one in rounds), strict=True)))
+        for share in rounds[0].latencies
+    }
+    return Figures(cpu, rate, lost, latencies)
 
 
-def as_text(table: Table) -> str:
-    """For people: a line for each load and server."""
-    head = f"{'load':<11}{'server':<11}{'CPU us':>8}{'x floor':>9}{'x bare':>8}{'queries/s':>11}"
-    head += f"{'p50 us':>8}{'p99 us':>8}{'lost':>7}"
-    lines = [f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores", head]
-    for load, servers in table.items():
-        for server, figures in servers.items():
-            lines.append(
-                f"{load:<11}{server:<11}{figures.cpu:>8.2f}{_ratio(servers, server, 'floor'):>9}"
-                f"{_ratio(servers, server, 'bare loop'):>8}{figures.rate:>11.0f}{figures.p50:>8.0f}{figures.p99:>8.0f}"
-                f"{figures.lost:>7.0f}"
-            )
-    return "\n".join(lines)
+def ratios(table: Table, load: str, server: str, base: str) -> list[float]:
+    """CPU of a server in terms of another's, in ascending order, one for each round; empty if either is missing."""
+    servers = table.get(load, {})
+    pairs = zip(servers.get(server, ()), servers.get(base, ()), strict=False)
+    return sorted(ours.cpu / theirs.cpu for ours, theirs in pairs if theirs.cpu)
 
 
-def as_json(table: Table) -> str:
-    """For programs: the fields of `Figures` by load and server."""
-    plain = {load: {server: row._asdict() for server, row in servers.items()} for load, servers in table.items()}
-    return json.dumps(plain, indent=1) + "\n"
-
-
-def _ratio(servers: dict[str, Figures], server: str, base: str) -> str:
-    """CPU of a server in terms of another's."""
-    return f"{servers[server].cpu / servers[base].cpu:.2f}" if base in servers and servers[base].cpu else "-"
+def percentiles(seconds: Sequence[float]) -> Latency:
+    """Of latencies in ascending order, at least one."""
+    return Latency(*(seconds[min(int(len(seconds) * share), len(seconds) - 1)] * 1e6 for share in (0.5, 0.99, 0.999)))

@@ -7,7 +7,13 @@ from pathlib import Path
 
 NAMESPACES = 20
 EXTERNAL_NAMES = 5_000
+MISSING_NAMES = 200_000
 LOADS = ("mixed", "distinct", "missing", "cached", "forwarded")
+
+
+def service_name(n: int) -> str:
+    """The name of the n-th Service, as `kubeapi.py` makes it."""
+    return f"svc-{n}.ns-{n % NAMESPACES}.svc.cluster.local"
 
 
 def write_mixed(path: Path, services: int, queries: int, seed: int = 1) -> None:
@@ -28,12 +34,12 @@ def write_mixed(path: Path, services: int, queries: int, seed: int = 1) -> None:
 
 def write_distinct(path: Path, services: int) -> None:
     """Every Service once."""
-    names = (f"svc-{n}.ns-{n % NAMESPACES}.svc.cluster.local A" for n in range(services))
+    names = (f"{service_name(n)} A" for n in range(services))
     path.write_text("\n".join(names) + "\n", encoding="utf-8")
 
 
-def write_missing(path: Path, queries: int, seed: int = 2) -> None:
-    """Random names that no Service has."""
+def write_missing(path: Path, queries: int = MISSING_NAMES, seed: int = 2) -> None:
+    """Random names that no Service has; other ones with every seed."""
     rng = random.Random(seed)
     names = (f"{rng.getrandbits(48):x}.ns-{rng.randrange(NAMESPACES)}.svc.cluster.local A" for _ in range(queries))
     path.write_text("\n".join(names) + "\n", encoding="utf-8")
@@ -49,7 +55,7 @@ def write_all(folder: Path, services: int) -> dict[str, Path]:
     files = {name: folder / f"{name}.txt" for name in LOADS}
     write_mixed(files["mixed"], services, 40_000)
     write_distinct(files["distinct"], services)
-    write_missing(files["missing"], 200_000)
+    write_missing(files["missing"])
     write_external(files["cached"], EXTERNAL_NAMES)
     write_external(files["forwarded"], EXTERNAL_NAMES)
     return files

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -16,9 +16,12 @@ PROBE = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x00\x00\x01\x00\
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, seconds: float = 60.0) -> Iterator[int]:
-    """The process id of a DNS server that answers at this port of 127.0.0.1; it is ended on leaving."""
-    with process(command) as popen:
+def running(command: Sequence[str], port: int, seconds: float = 60.0, *, read: bool = False) -> Iterator[int]:
+    """The process id of a DNS server that answers at this port of 127.0.0.1; it is killed on leaving.
+
+    `read`: its output is a pipe that another process reads, as a container runtime does; else it is dropped.
+    """
+    with _reader() if read else nullcontext(subprocess.DEVNULL) as output, process(command, output) as popen:
         deadline = time.monotonic() + seconds
         while not answers(port):
             if popen.poll() is not None or time.monotonic() > deadline:
@@ -28,18 +31,25 @@ def running(command: Sequence[str], port: int, seconds: float = 60.0) -> Iterato
 
 
 @contextmanager
-def process(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is ended on leaving. Its output is dropped, its standard input stays open meanwhile."""
-    popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+def process(command: Sequence[str], output: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed on leaving, with its children: nobody waits for the end of a lameduck.
+
+    Its output is dropped if not wanted, its standard input stays open.
+    """
+    popen = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, start_new_session=True)
     try:
         yield popen
     finally:
-        popen.send_signal(signal.SIGTERM)
-        try:
-            popen.wait(10)
-        except subprocess.TimeoutExpired:
-            popen.kill()
-            popen.wait()
+        os.killpg(popen.pid, signal.SIGKILL)
+        popen.communicate()
+
+
+@contextmanager
+def _reader() -> Iterator[int]:
+    """A pipe's writing end, as a descriptor; what is written is read and dropped."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as cat:
+        assert cat.stdin is not None
+        yield cat.stdin.fileno()
 
 
 def answers(port: int) -> bool:
@@ -71,6 +81,14 @@ def memory(pid: int, file: str, name: str) -> float:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
     raise SystemExit(f"bench: no {name} in /proc/PID/{file}")
+
+
+def until_quiet(pid: int) -> None:
+    """Returns when a process rests."""
+    last = 0.0
+    while (now := cpu_seconds(pid)) - last > 0.05:
+        last = now
+        time.sleep(0.4)
 
 
 def listening(port: int, seconds: float = 60.0) -> None:

@@ -24,7 +24,7 @@ import dns.message
 import dnsperf
 from dnsperf import found
 from loads import write_mixed
-from processes import cpu_seconds, free_port, memory
+from processes import cpu_seconds, free_port, memory, until_quiet
 from servers import HERE, corefile
 
 PROBE = dns.message.make_query("probe.ns-0.svc.cluster.local.", "A", id=0x1234).to_wire()
@@ -272,14 +272,6 @@ def until_answered(port: int) -> None:
                 pass
             time.sleep(0.002)
     raise SystemExit("scale: the server does not answer")
-
-
-def until_quiet(pid: int) -> None:
-    """Returns when the server rests."""
-    last = 0.0
-    while (now := cpu_seconds(pid)) - last > 0.05:
-        last = now
-        time.sleep(0.4)
 
 
 if __name__ == "__main__":

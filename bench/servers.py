@@ -12,20 +12,31 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from figures import BARE, FLOOR, OURS
 from processes import free_port, listening, process, running
 
 HERE = Path(__file__).parent
 COREFILE = HERE.parent / "src/waypost/manifests/example/Corefile"
-KEPT, PASSED_ON = "kept", "passed on"
-"""What becomes of external names: answered from the cache, or asked upstream every time."""
+KEPT, PASSED_ON, LOGGED = "kept", "passed on", "logged"
+"""External names are answered from the cache, or asked upstream every time; kept, and every query is logged."""
+COMMAND = shlex.join([sys.executable, "-m", "waypost.cli.main", "serve", "--conf", "{conf}"])
+"""The command of the server under test."""
+_PATIENCE = 600.0  # seconds: a large cluster is all encoded beforehand
 
 
 class Server(NamedTuple):
-    """A running server; `ports` by what it does with external names."""
+    """A running server; process ids and ports by the mode it runs in."""
 
     name: str
     pids: dict[str, int]
     ports: dict[str, int]
+
+
+class Around(NamedTuple):
+    """Ports of what servers need: a simulated Kubernetes API, and an upstream that knows every name."""
+
+    api: int
+    upstream: int
 
 
 def compiled_floor(folder: Path) -> Path | None:
@@ -39,52 +50,63 @@ def compiled_floor(folder: Path) -> Path | None:
 
 
 @contextmanager
-def all_servers(folder: Path, services: int, peers: Sequence[str]) -> Iterator[list[Server]]:
-    """Start them; `peers` are commands with `{conf}` where the Corefile's path belongs."""
+def surroundings(services: int, endpoints: int | None = None) -> Iterator[Around]:
+    """A cluster of so many Services, with one endpoint each if nothing else is said."""
+    around = Around(free_port(), free_port())
+    objects = [str(number) for number in (around.api, services, services if endpoints is None else endpoints, 0)]
+    upstream = [sys.executable, str(HERE / "upstream.py"), str(around.upstream)]
+    with process([sys.executable, str(HERE / "kubeapi.py"), *objects]), running(upstream, around.upstream):
+        listening(around.api, _PATIENCE)
+        yield around
+
+
+@contextmanager
+def all_servers(folder: Path, around: Around, peers: Sequence[str], modes: Sequence[str]) -> Iterator[list[Server]]:
+    """Start them, those with a Corefile once for each mode; `peers` are commands with `{conf}` for its path."""
     with ExitStack() as stack:
-        api, upstream = free_port(), free_port()
-        objects = [str(number) for number in (api, services, services, 0)]
-        stack.enter_context(process([sys.executable, str(HERE / "kubeapi.py"), *objects]))
-        listening(api)
-        stack.enter_context(running([sys.executable, str(HERE / "upstream.py"), str(upstream)], upstream))
 
         def simple(name: str, *command: str) -> Server:
             port = free_port()
             pid = stack.enter_context(running([*command, str(port)], port))
-            return Server(name, {KEPT: pid, PASSED_ON: pid}, {KEPT: port, PASSED_ON: port})
+            return Server(name, dict.fromkeys((KEPT, PASSED_ON), pid), dict.fromkeys((KEPT, PASSED_ON), port))
 
         def configured(name: str, command: str) -> Server:
             pids, ports = {}, {}
-            for mode in (KEPT, PASSED_ON):
+            for mode in modes:
                 ports[mode] = port = free_port()
-                conf = folder / f"Corefile-{port}"
-                conf.write_text(corefile(port, upstream, api, cache=mode == KEPT), encoding="utf-8")
-                words = [word.replace("{conf}", str(conf)) for word in shlex.split(command)]
-                pids[mode] = stack.enter_context(running(words, port))
+                words = command_line(command, folder, port, around, mode)
+                pids[mode] = stack.enter_context(running(words, port, read=mode == LOGGED))
             return Server(name, pids, ports)
 
-        servers = []
         floor = compiled_floor(folder)
-        if floor is not None:
-            servers.append(simple("floor", str(floor)))
-        servers.append(simple("bare loop", sys.executable, str(HERE / "bare_loop.py")))
-        ours = shlex.join([sys.executable, "-m", "waypost.cli.main", "serve", "--conf"])
-        servers.append(configured("waypost", f"{ours} {{conf}}"))
-        for command in peers:
-            name = Path(shlex.split(command)[0]).name
-            known = sum(server.name.partition(" #")[0] == name for server in servers)
-            servers.append(configured(f"{name} #{known + 1}" if known else name, command))
-        yield servers
+        servers = [] if floor is None else [simple(FLOOR, str(floor))]
+        servers += [simple(BARE, sys.executable, str(HERE / "bare_loop.py")), configured(OURS, COMMAND)]
+        yield servers + list(map(configured, peer_names(peers), peers))
 
 
-def corefile(port: int, upstream: int, api: int, *, cache: bool = True) -> str:
+def peer_names(commands: Sequence[str]) -> list[str]:
+    """Each command's program, numbered from its second appearance."""
+    programs = [Path(shlex.split(command)[0]).name for command in commands]
+    seen = [programs[:n].count(program) + 1 for n, program in enumerate(programs)]
+    return [program if count == 1 else f"{program} #{count}" for program, count in zip(programs, seen, strict=True)]
+
+
+def command_line(command: str, folder: Path, port: int, around: Around, mode: str = KEPT) -> list[str]:
+    """A server's words, with its Corefile written to the folder."""
+    conf = folder / f"Corefile-{port}"
+    text = corefile(port, around.upstream, around.api, cache=mode != PASSED_ON, log=mode == LOGGED)
+    conf.write_text(text, encoding="utf-8")
+    return [word.replace("{conf}", str(conf)) for word in shlex.split(command)]
+
+
+def corefile(port: int, upstream: int, api: int, *, cache: bool = True, log: bool = False) -> str:
     """The stock Corefile on free ports of the loopback interface, with an upstream and a Kubernetes API there.
 
     External names are kept for an hour, so that a run does not measure when they end; or not at all.
     """
     text = COREFILE.read_text(encoding="utf-8")
     changes = (
-        (r"^\.:53 \{", f".:{port} {{\n    bind 127.0.0.1"),
+        (r"^\.:53 \{", f".:{port} {{\n    bind 127.0.0.1" + ("\n    log" if log else "")),
         (r"health \{", f"health 127.0.0.1:{free_port()} {{"),
         (r"^(\s*)ready$", rf"\1ready 127.0.0.1:{free_port()}"),
         (r":9153", f"127.0.0.1:{free_port()}"),
