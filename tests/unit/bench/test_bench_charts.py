@@ -65,7 +65,8 @@ def test_a_logarithmic_axis_has_equal_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("high", "ticks"), [(10, [0, 2, 4, 6, 8, 10]), (3.6, [0, 1, 2, 3]), (90, [0, 20, 40, 60, 80]), (0.4, [0, 0.1, 0.2, 0.3, 0.4])]
+    ("high", "ticks"),
+    [(10, [0, 2, 4, 6, 8, 10]), (3.6, [0, 1, 2, 3]), (90, [0, 20, 40, 60, 80]), (0.4, [0, 0.1, 0.2, 0.3, 0.4])],
 )
 def test_ticks_are_round(high: float, ticks: list[float]) -> None:
     assert Axis("", 0, high).ticks() == pytest.approx(ticks)
