@@ -73,6 +73,8 @@ def test_labels(families: list[Family]) -> None:
 
 
 def test_the_examples_register_every_metric(families: list[Family]) -> None:
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in source_files())
+    # Alerts and panels name what others register; a test of theirs compares with what a process shows.
+    registering = [path for path in source_files() if path.parent.name != "observability"]
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in registering)
     known = {family.name for family in families} | STARTED
     assert set(IN_SOURCE.findall(sources)) - known == set(), "only what STARTED names may be registered by a start"
