@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from waypost.metrics.traffic import QUICK, Again
 from waypost.wire.message import ttl_places
@@ -149,8 +150,9 @@ class Memo:
         self._bytes += _weight(packet, answer)
         for key in depends:
             self._dependents.setdefault(key, []).append(packet)
-        while self._bytes > _MAX_BYTES:
-            self._drop(next(iter(self._kept)))
+        while self._bytes > _MAX_BYTES:  # several at once: the way to a dict's first entry leads over what was dropped
+            for oldest in tuple(islice(self._kept, len(self._kept) // 64 + 1)):
+                self._drop(oldest)
 
     def changed(self, keys: Sequence[bytes] | None, version: int) -> None:
         """Live data changed: drop what depends on these keys, or (None) everything."""
