@@ -19,6 +19,7 @@ from waypost.toolkit.upstream_errors import (
     UpstreamError,
     connecting,
     ends_text,
+    same_error,
     timed_out,
     transfer,
 )
@@ -41,6 +42,7 @@ class UdpSockets:
     """
 
     __slots__ = (
+        "_closed",
         "_current",
         "_ids",
         "_lifetime",
@@ -66,6 +68,7 @@ class UdpSockets:
         self._lifetime = min(expire, _LIFETIME)
         self._uses = _QUERIES_A_SOCKET if expire > 0 else 1
         self._ids = ids
+        self._closed: UpstreamError | None = None
         self._current: _UdpSocket | None = None
         self._open: set[_UdpSocket] = set()
 
@@ -80,6 +83,8 @@ class UdpSockets:
 
     def post(self, query: Query, tail: bytes, receiver: Receiver) -> None:
         """The same for a receiver, which is called once, later. Raises UpstreamError if the query cannot be sent."""
+        if self._closed is not None:
+            raise same_error(self._closed)
         if self.waiting >= _MAX_WAITING:
             raise Busy(f"too many queries wait for {self.address}")
         current = self._current
@@ -99,9 +104,9 @@ class UdpSockets:
 
     def close(self) -> None:
         """Close every socket; queries that wait fail."""
-        error = UpstreamError(f"{self.address}: closed")
+        self._closed = UpstreamError(f"{self.address}: closed")
         for opened in list(self._open):
-            opened.fail(error)
+            opened.fail(self._closed)
 
     def retired(self, opened: _UdpSocket) -> None:
         """A socket takes no more queries."""
@@ -181,7 +186,8 @@ class _UdpSocket:
             self._close()
 
     def fail(self, error: UpstreamError) -> None:
-        """End every waiting query and close."""
+        """End every waiting query and close. What they lead to at once goes over another socket."""
+        self._owner.retired(self)
         self._owner.waiting -= len(self._flight.waiting)
         self._flight.fail_all(error)
         self._close()
@@ -244,6 +250,8 @@ class _UdpSocket:
         return ends_text(self._sock.getsockname(), str(self._owner.address))
 
     def _close(self) -> None:
+        if self._sock.fileno() < 0:  # by what a reply, or its absence, led to at once
+            return
         self._timer.cancel()
         self._flight.close()
         self._loop.remove_reader(self._sock.fileno())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 
 import dns.message
 import dns.rrset
@@ -195,6 +196,29 @@ async def test_many_queries_in_one_turn(single: bool, monkeypatch: pytest.Monkey
         sockets.close()
     assert len(messages) == upstream.count() == 100
     assert {seen.name for seen in upstream.seen} == {f"{n}.example." for n in range(100)}
+
+
+@pytest.mark.parametrize("expire", [0.0, 10.0])
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_reply_may_lead_to_the_next_query_at_once(expire: float, answers: bool) -> None:
+    """What is done with a reply runs within the reading of the socket, which is retired meanwhile."""
+    faults: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+    query = parse_query(make_wire("example.org."))
+    got: list[object] = []
+    async with ScriptedUpstream(good("192.0.2.1") if answers else silent) as upstream:
+        sockets = sockets_to(upstream.port, expire=expire, timeout=0.05)
+
+        def received(result: object) -> None:
+            got.append(result)
+            if len(got) < 40:
+                with suppress(UpstreamError):  # closed
+                    sockets.post(query, query_tail(query), received)
+
+        sockets.post(query, query_tail(query), received)
+        await until(lambda: len(got) >= (40 if answers else 3))
+        sockets.close()
+    assert faults == []
 
 
 async def test_interleaved_replies_find_their_queries() -> None:
