@@ -64,8 +64,8 @@ class UpstreamClient(Protocol):
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
         ...
 
-    async def probe(self, query: Query, *, stream: bool, patience: float) -> None:
-        """Ask over a fresh socket, waiting `patience` seconds at most for each step. Raises UpstreamError."""
+    async def probe(self, query: Query, *, stream: bool, patience: float) -> int:
+        """The rcode of the reply over a fresh socket; at most `patience` seconds a step. Raises UpstreamError."""
         ...
 
     def close(self) -> None:
@@ -113,22 +113,21 @@ class Client:
             return await self._streams.ask(query, tail)
         return message
 
-    async def probe(self, query: Query, *, stream: bool, patience: float) -> None:
-        """Ask over a fresh socket, waiting `patience` seconds at most for each step. Raises UpstreamError."""
+    async def probe(self, query: Query, *, stream: bool, patience: float) -> int:
+        """The rcode of the reply over a fresh socket; at most `patience` seconds a step. Raises UpstreamError."""
         tail = query_tail(query)
         if self._tls is None and not stream:
             unseen = SocketCache(Counter(), Counter())
             sockets = UdpSockets(self._address, patience, 0.0, self._settings.source, self._ids, unseen)
             try:
-                await sockets.ask(query, tail)
+                return (await sockets.ask(query, tail)).rcode
             finally:
                 sockets.close()
-            return
         connection = StreamConnection(
             self._address, self._tls, patience, self._ids, StreamConnection.close, lambda closed: None
         )
         connection.open(patience, self._settings.source)
-        await connection.ask(query, tail)
+        return (await connection.ask(query, tail)).rcode
 
     def close(self) -> None:
         """Close every socket; queries that wait fail with UpstreamError."""

@@ -81,7 +81,7 @@ class Upstream:
 
     def _learn(self, result: Message | UpstreamError, started: float) -> None:
         if type(result) is Message:
-            self.health.replied()
+            self.health.replied(result.rcode)
             self._metrics.replied(result.rcode, self._now() - started)
         elif not isinstance(result, Mismatch | Busy):
             self.health.suspect()

@@ -39,10 +39,10 @@ class MultiplexedClient:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
         return await self._within(self._timeout, self._pool.ask(query, query_tail(query)))
 
-    async def probe(self, query: Query, *, stream: bool, patience: float) -> None:
-        """Ask over a fresh connection, within `patience` seconds. Raises UpstreamError."""
+    async def probe(self, query: Query, *, stream: bool, patience: float) -> int:
+        """The rcode of the reply over a fresh connection, within `patience` seconds. Raises UpstreamError."""
         connection = self._connect(patience, lambda idle: idle.close(), lambda closed: None)
-        await self._within(patience, connection.ask(query, query_tail(query)))
+        return (await self._within(patience, connection.ask(query, query_tail(query)))).rcode
 
     def close(self) -> None:
         """Close the connection; queries that wait fail with UpstreamError."""

@@ -10,22 +10,28 @@ import pytest
 from waypost.metrics.registry import Counter
 from waypost.toolkit.upstream_errors import Mismatch, UpstreamError
 from waypost.toolkit.upstream_health import Health, HealthSettings
+from waypost.wire import consts
 from waypost.wire.names import from_text
 
 
 class Probes:
     """A probe with prepared outcomes, and a sleep that only remembers."""
 
-    def __init__(self, *outcomes: Exception | None) -> None:
+    def __init__(self, *outcomes: Exception | int) -> None:
         self.outcomes = list(outcomes)
         self.sent = 0
         self.pauses: list[float] = []
+        self.time = 1000.0
 
-    async def probe(self) -> None:
+    async def probe(self) -> int:
         self.sent += 1
         outcome = self.outcomes.pop(0)
-        if outcome is not None:
+        if isinstance(outcome, Exception):
             raise outcome
+        return outcome
+
+    def now(self) -> float:
+        return self.time
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -38,7 +44,7 @@ DEAD = UpstreamError("i/o timeout")
 
 def make_health(probes: Probes, settings: HealthSettings | None = None) -> tuple[Health, Counter]:
     failures = Counter()
-    return Health(settings or HealthSettings(), probes.probe, failures, probes.sleep), failures
+    return Health(settings or HealthSettings(), probes.probe, failures, probes.sleep, probes.now), failures
 
 
 async def settle() -> None:
@@ -61,7 +67,7 @@ async def test_down_after_more_failures_than_allowed() -> None:
 
 
 async def test_any_reply_is_healthy_and_ends_probing() -> None:
-    probes = Probes(DEAD, DEAD, DEAD, None)
+    probes = Probes(DEAD, DEAD, DEAD, consts.SERVFAIL)
     health, _ = make_health(probes)
     health.suspect()
     await settle()
@@ -88,9 +94,48 @@ async def test_reply_to_a_client_counts_like_a_probe() -> None:
     health.suspect()
     await settle()
     assert health.down
-    health.replied()
+    health.replied(consts.SERVFAIL)
     await settle()
     assert (health.down, probes.sent) == (False, 3)
+
+
+PICKY = HealthSettings(unhealthy=frozenset((consts.SERVFAIL, consts.REFUSED)))
+
+
+async def test_a_named_rcode_is_a_failed_probe() -> None:
+    probes = Probes(consts.SERVFAIL, DEAD, consts.REFUSED, consts.NXDOMAIN)
+    health, failures = make_health(probes, PICKY)
+    health.replied(consts.NXDOMAIN)
+    await settle()
+    assert probes.sent == 0
+    health.replied(consts.REFUSED)
+    await settle()
+    assert (probes.sent, failures.value, health.fails, health.down) == (4, 3, 0, False)
+
+
+async def test_where_rcodes_are_named_only_a_probe_clears() -> None:
+    probes = Probes(consts.SERVFAIL, consts.SERVFAIL, consts.SERVFAIL)
+    health, _ = make_health(probes, PICKY)
+    health.suspect()
+    await settle()
+    assert health.down
+    health.replied(consts.NOERROR)
+    await settle()
+    assert (health.down, probes.sent) == (True, 3)
+    health.close()
+
+
+async def test_after_a_good_probe_rcodes_are_not_looked_into_for_an_interval() -> None:
+    probes = Probes(*[consts.NOERROR] * 4)
+    health, _ = make_health(probes, PICKY)
+    for seconds, sent in ((0.0, 1), (0.25, 1), (0.25, 2), (0.0, 2)):
+        probes.time += seconds
+        health.replied(consts.SERVFAIL)
+        await settle()
+        assert probes.sent == sent
+    health.suspect()  # no reply at all is another matter
+    await settle()
+    assert probes.sent == 3
 
 
 async def test_pauses_grow_to_a_limit() -> None:

@@ -13,7 +13,22 @@ import pytest
 from support.chain import make_wire
 from support.doh import KEYS, SERVER_NAME, ResetStream
 from support.doq import ScriptedDoq
-from support.upstream import Asked, Close, Raw, Send, Step, Wait, changed, closed_port, good, reply, silent, slow, until
+from support.upstream import (
+    Asked,
+    Close,
+    Raw,
+    Send,
+    Step,
+    Wait,
+    changed,
+    closed_port,
+    good,
+    rcode,
+    reply,
+    silent,
+    slow,
+    until,
+)
 from waypost.metrics.registry import Counter
 from waypost.toolkit import upstream_quic
 from waypost.toolkit.exchange import ExchangeSettings, Transport
@@ -23,6 +38,7 @@ from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_multiplexed import MultiplexedClient
 from waypost.toolkit.upstream_quic import quic_client
 from waypost.toolkit.upstream_tls import TlsFiles
+from waypost.wire import consts
 from waypost.wire.message import Message
 from waypost.wire.query import parse_query
 
@@ -249,7 +265,8 @@ async def test_probe_has_a_connection_of_its_own(client_to: Make) -> None:
     async with ScriptedDoq() as upstream:
         client = client_to(upstream.port)
         await ask(client)
-        await client.probe(parse_query(make_wire(".", "NS")), stream=False, patience=1.0)
+        upstream.behaviour = rcode("REFUSED")
+        assert await client.probe(parse_query(make_wire(".", "NS")), stream=False, patience=1.0) == consts.REFUSED
         assert upstream.connections == 2
         await until(lambda: len(upstream.open) == 1)
 

@@ -9,6 +9,7 @@ cache [TTL] [ZONES...] {
     servfail DURATION
     disable success|denial [ZONES...]
     keepttl
+    soa_minimum
 }
 """
 
@@ -79,6 +80,8 @@ class Config:
     stale: Stale | None = None
     prefer_positive: bool = False
     keep_ttl: bool = False
+    soa_minimum: bool = False
+    """The SOA's MINIMUM bounds the TTL of a denial."""
     no_success: ZoneList = field(default_factory=ZoneList)
     """Zones whose positive answers are not stored."""
     no_denial: ZoneList = field(default_factory=ZoneList)
@@ -221,6 +224,12 @@ def _keepttl(cursor: Cursor, config: Config, values: list[str]) -> Config:
     return replace(config, keep_ttl=True)
 
 
+def _soa_minimum(cursor: Cursor, config: Config, values: list[str]) -> Config:
+    if values:
+        raise cursor.arg_err()
+    return replace(config, soa_minimum=True)
+
+
 _OPTIONS: dict[str, Callable[[Cursor, Config, list[str]], Config]] = {
     "success": _success,
     "denial": _denial,
@@ -230,6 +239,7 @@ _OPTIONS: dict[str, Callable[[Cursor, Config, list[str]], Config]] = {
     "servfail": _servfail,
     "disable": _disable,
     "keepttl": _keepttl,
+    "soa_minimum": _soa_minimum,
 }
 
 

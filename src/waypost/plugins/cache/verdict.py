@@ -1,7 +1,8 @@
 """What kind of reply it is, and so: which TTL it gets, whether it is kept, and what it replaces.
 
 A reply has one TTL: the lowest of all its records, within the limits of its kind. It is written to every record of
-the reply, kept or not. The SOA's MINIMUM field does not count (unlike RFC 2308 section 5), as in CoreDNS.
+the reply, kept or not. For a denial the SOA's MINIMUM field counts like a TTL if that is wanted (RFC 2308 section 5);
+CoreDNS does not look at it.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def judge(query: Query, reply: Reply, config: Config, wall: float) -> Verdict:
     denial = kind in _DENIALS
     limits = config.denial if denial else config.success
     lowest = _BASE_TTL if kind in _FIXED_TTL else _lowest_ttl(reply, limits.ttl)
+    if denial and config.soa_minimum:
+        lowest = min([lowest, *_minimums(reply.authority)])
     ttl = min(max(lowest, limits.min_ttl), limits.ttl)
     whole = not reply.flags & consts.TC
     kept = whole and (kind in _SUCCESSES or (denial and _has(reply.authority, consts.TYPE_SOA)))
@@ -140,6 +143,11 @@ def with_ttl(records: Records, ttl: int) -> Records:
 def _lowest_ttl(reply: Reply, cap: int) -> int:
     ttls = [record.ttl for section in (reply.answer, reply.authority, reply.additional) for record in section]
     return min(min(ttls), cap) if ttls else _BASE_TTL
+
+
+def _minimums(authority: Records) -> list[int]:
+    """The MINIMUM fields of the SOA records in seconds; it is the last field (RFC 1035 section 3.3.13)."""
+    return [int.from_bytes(record.rdata[-4:]) for record in authority if record.rtype == consts.TYPE_SOA]
 
 
 def _has(records: Records, rtype: int) -> bool:

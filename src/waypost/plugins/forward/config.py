@@ -11,11 +11,11 @@ from waypost.corefile.args import Cursor, format_duration, parse_duration, parse
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.model import Directive
 from waypost.corefile.quoting import quote
-from waypost.corefile.zones import normalize_name, zones_of_argument
+from waypost.corefile.zones import zones_of_argument
+from waypost.plugins.forward.probing import read_probe
 from waypost.plugins.forward.targets import Target, parse_targets
 from waypost.toolkit.upstream_address import UpstreamAddress, parse_upstream
 from waypost.wire import consts, names
-from waypost.wire.errors import BadName
 
 Value = TypeVar("Value")
 
@@ -46,6 +46,7 @@ class Config:
     health_interval: float = 0.5
     health_recursion: bool = True
     health_domain: bytes = names.ROOT
+    health_unhealthy: frozenset[int] = frozenset()
     next_rcodes: frozenset[int] = frozenset()
     next_on_nodata: bool = False
     failover: frozenset[int] = frozenset()
@@ -74,7 +75,7 @@ def parse(directive: Directive) -> tuple[Config, ...]:
             if option is None:
                 raise cursor.err(f"unknown property '{name}'")
             option(draft, cursor, values)
-        configs.append(_checked(Config(**draft)))
+        configs.append(_checked(cursor, Config(**draft)))
     return tuple(configs)
 
 
@@ -89,12 +90,14 @@ def _origin(text: str) -> Draft:
     return draft
 
 
-def _checked(config: Config) -> Config:
+def _checked(cursor: Cursor, config: Config) -> Config:
     if config.max_age and config.max_age < config.expire:
         raise CorefileError.unlocated(
             f"max_age ({format_duration(config.max_age)}) must not be less than expire"
             f" ({format_duration(config.expire)})"
         )
+    if config.health_unhealthy and not config.max_fails:
+        raise cursor.err("health_check: 'unhealthy' needs probes, and max_fails 0 switches them off")
     return config
 
 
@@ -201,23 +204,7 @@ def _health_check(draft: Draft, cursor: Cursor, values: list[str]) -> None:
     if seconds < 0:
         raise CorefileError.unlocated(f"health_check can't be negative: {format_duration(seconds)}")
     draft["health_interval"] = seconds
-    words = iter(values[1:])
-    for word in words:
-        if word == "no_rec":
-            draft["health_recursion"] = False
-        elif word == "domain":
-            draft["health_domain"] = _probe_name(cursor, next(words, ""))
-        else:
-            raise CorefileError.unlocated(f"health_check: unknown option {word}")
-
-
-def _probe_name(cursor: Cursor, text: str) -> bytes:
-    if not text:
-        raise cursor.arg_err()
-    try:
-        return names.from_text(normalize_name(text))
-    except BadName as exc:
-        raise CorefileError.unlocated(f"health_check: invalid domain name {text}") from exc
+    draft.update(read_probe(cursor, values[1:]))
 
 
 def _source_address(draft: Draft, cursor: Cursor, values: list[str]) -> None:

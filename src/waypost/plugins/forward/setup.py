@@ -7,7 +7,7 @@ forward FROM TO... {
     max_fails N | max_connect_attempts N | max_concurrent N
     tls [CA | CERT KEY [CA]] | tls_servername NAME | doh_method GET|POST
     policy random|round_robin|sequential
-    health_check DURATION [no_rec] [domain NAME]
+    health_check DURATION [no_rec] [domain NAME] [unhealthy RCODE...]
     next RCODE... | next_on_nodata | failover RCODE... | failfast_all_unhealthy_upstreams
     source_address IP | resolver IP[:PORT]...
 }
@@ -84,6 +84,7 @@ def _group(config: Config, targets: Sequence[Target], site: Site) -> UpstreamGro
         config.health_domain,
         config.force_tcp,
         steady=config.failfast,
+        unhealthy=config.health_unhealthy,
     )
     files = files_of([site.path(name) for name in config.tls])
     places: list[UpstreamAddress | UpstreamHost] = [*read.addresses]

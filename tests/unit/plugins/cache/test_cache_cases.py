@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Callable
 
 import dns.edns
 import pytest
@@ -180,6 +181,37 @@ def test_a_denial_is_kept_for_the_time_of_its_soa(directive: str, ttl: int, mini
     rig.ask()
     rig.clock.advance(10)
     assert ttls(rig.ask()) == {shown - 10}
+
+
+def nodata(request: Request, ttl: int, minimum: int) -> Reply:
+    return nxdomain(request, ttl, minimum).replace(rcode=consts.NOERROR)
+
+
+@pytest.mark.parametrize("denial", [nxdomain, nodata])
+@pytest.mark.parametrize(
+    ("option", "ttl", "minimum", "shown"),
+    [
+        ("soa_minimum", 60, 3600, 60),
+        ("soa_minimum", 3600, 60, 60),
+        ("", 60, 3600, 60),
+        ("", 3600, 60, 1800),
+        ("soa_minimum\ndenial 1024 30", 3600, 60, 30),  # the limits have the last word
+        ("soa_minimum\ndenial 1024 100 90", 3600, 60, 90),
+        ("soa_minimum", 86400, 2**32 - 1, 1800),
+        ("soa_minimum", 3600, 0, 5),
+    ],
+)
+def test_a_denial_may_be_bounded_by_minimum(
+    denial: Callable[..., Reply], option: str, ttl: int, minimum: int, shown: int
+) -> None:
+    """B17: by RFC 2308 the lower one of the SOA's TTL and its MINIMUM is how long a denial counts."""
+    rig = Rig(f"cache {{\n{option}\n}}")
+    rig.source.answer = lambda request: denial(request, ttl=ttl, minimum=minimum)
+    assert ttls(rig.ask()) == {shown}
+    rig.clock.advance(shown - 1)
+    assert (ttls(rig.ask()), rig.asked) == ({1}, 1)
+    rig.clock.advance(1)
+    assert (ttls(rig.ask()), rig.asked) == ({shown}, 2)
 
 
 @pytest.mark.parametrize("options", ["", "ttl 30", "ttl 300"])

@@ -83,6 +83,7 @@ def test_the_other_options() -> None:
         "disable denial a.org",
         "disable success",
         "keepttl",
+        "soa_minimum",
         "serve_stale_policy prefer_positive",
     )
     assert config.prefetch == Prefetch(1, 120, 50)
@@ -90,6 +91,7 @@ def test_the_other_options() -> None:
     assert config.no_denial == zones_of(("a.org",), ())
     assert config.no_success == zones_of((), (ROOT,))
     assert config.keep_ttl
+    assert config.soa_minimum
     assert config.prefer_positive
     assert options("prefetch 0").prefetch is None
 
@@ -138,6 +140,7 @@ ARGUMENTS = "Corefile:3 - Error during parsing: Wrong argument count or unexpect
         ("disable", ARGUMENTS.format("disable")),
         ("disable all", 'cache type for disable must be "success" or "denial"'),
         ("keepttl 5", ARGUMENTS.format("5")),
+        ("soa_minimum 5", ARGUMENTS.format("5")),
         ("foo", ARGUMENTS.format("foo")),
     ],
 )

@@ -84,6 +84,18 @@ def test_denial_limits_apply_to_nodata_and_nxdomain_only() -> None:
     assert judge(request.query, reply(request, "@ 30 IN A 192.0.2.1"), limited, WALL).ttl == 30
 
 
+def test_minimum_bounds_denials_if_wanted_and_nothing_else() -> None:
+    request = request_with()
+    wanted = config("cache 100 {\nsoa_minimum\ndenial 1000 100 0\n}")
+    both = (SOA.format(ttl=60, minimum=20), SOA.format(ttl=60, minimum=9))
+    assert judge(request.query, reply(request, CNAME, authority=SOA_60), wanted, WALL).ttl == 20
+    assert judge(request.query, reply(request, authority=both), wanted, WALL).ttl == 9
+    assert judge(request.query, reply(request, "@ 30 IN A 192.0.2.1", authority=SOA_60), wanted, WALL).ttl == 30
+    assert judge(request.query, reply(request, rcode=NXDOMAIN), wanted, WALL).ttl == 5
+    at_once = reply(request, rcode=NXDOMAIN, authority=(SOA.format(ttl=60, minimum=0),))
+    assert judge(request.query, at_once, wanted, WALL)[1:3] == (0, 0)
+
+
 def test_truncated_replies_and_transfers_are_not_kept_and_replace_nothing() -> None:
     request = request_with()
     cut = judge(request.query, reply(request, "@ 30 IN A 192.0.2.1", flags=consts.TC), config(), WALL)

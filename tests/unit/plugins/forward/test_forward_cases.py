@@ -232,10 +232,12 @@ async def test_a_single_upstream_comes_back(forwarding: Make, upstream: Scripted
 
 
 @pytest.mark.parametrize("code", ["SERVFAIL", "REFUSED", "NXDOMAIN", "NOTIMP"])
-async def test_no_rcode_marks_an_upstream_down(forwarding: Make, upstream: ScriptedUpstream, code: str) -> None:
+async def test_no_rcode_marks_an_upstream_down_unless_it_is_named(
+    forwarding: Make, upstream: ScriptedUpstream, code: str
+) -> None:
     """B35: SERVFAIL answers counted as down."""
     upstream.behaviour = rcode(code)
-    block = await forwarding(upstream.address, "max_fails 1")
+    block = await forwarding(upstream.address, "max_fails 1", "health_check 10ms unhealthy YXDOMAIN")
     for _ in range(5):
         assert text(await block.ask()) == code
     (member,) = members(block)
@@ -261,6 +263,43 @@ async def test_failover_hides_an_upstream_that_only_fails(forwarding: Make, upst
         block = await forwarding(f"{upstream.address} {second.address}", "failover SERVFAIL")
         for _ in range(30):
             assert text(await block.ask()) == "NOERROR"
+
+
+NAMED = {"udp": ("unhealthy SERVFAIL",), "tcp": ("unhealthy SERVFAIL REFUSED no_rec", "force_tcp")}
+
+
+@pytest.mark.parametrize("options", NAMED.values(), ids=NAMED)
+async def test_an_upstream_that_only_fails_leaves_the_rotation(
+    forwarding: Make, upstream: ScriptedUpstream, options: tuple[str, ...]
+) -> None:
+    """B38: it stayed, and so many answers were SERVFAIL for ever; where its rcode is named the share falls to 0."""
+    upstream.behaviour = rcode("SERVFAIL")
+    async with ScriptedUpstream() as second:
+        both = f"{upstream.address} {second.address}"
+        block = await forwarding(both, "policy random", "max_fails 1", f"health_check 10ms {options[0]}", *options[1:])
+        bad, well = members(block)
+        while text(await block.ask()) == "NOERROR":
+            pass
+        await until(lambda: bad.health.down)
+        before = second.count()
+        assert {text(await block.ask()) for _ in range(30)} == {"NOERROR"}
+        assert (second.count() - before, well.health.down) == (30, False)
+        failures = block.process.metrics.families["coredns_proxy_healthcheck_failures_total"].cells
+        assert failures["forward", upstream.address].value >= 2  # type: ignore[union-attr]
+        upstream.behaviour = good("192.0.2.7")
+        await until(lambda: not bad.health.down)
+        while addresses(await block.ask()) != {"192.0.2.7"}:
+            pass
+
+
+async def test_with_no_rcode_named_it_stays(forwarding: Make, upstream: ScriptedUpstream) -> None:
+    """B38, as CoreDNS has it: only upstreams that do not answer are probed."""
+    upstream.behaviour = rcode("SERVFAIL")
+    async with ScriptedUpstream() as second:
+        both = f"{upstream.address} {second.address}"
+        block = await forwarding(both, "policy round_robin", "max_fails 1", "health_check 10ms")
+        assert Counter([text(await block.ask()) for _ in range(30)]) == {"SERVFAIL": 15, "NOERROR": 15}
+        assert (upstream.count(), second.count()) == (15, 15)
 
 
 @pytest.mark.parametrize("reset", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "health_recursion": False,
         "health_domain": from_text("a.b."),
     },
+    "health_check 1s unhealthy SERVFAIL refused": {"health_interval": 1.0, "health_unhealthy": frozenset((2, 5))},
+    "health_check 1s unhealthy SERVFAIL no_rec unhealthy REFUSED": {
+        "health_interval": 1.0,
+        "health_recursion": False,
+        "health_unhealthy": frozenset((2, 5)),
+    },
+    **{
+        f"health_check 1s {words}": {
+            "health_interval": 1.0,
+            "health_recursion": False,
+            "health_domain": from_text("a.b."),
+            "health_unhealthy": frozenset((2, 5)),
+        }
+        for words in map(" ".join, permutations(("no_rec", "domain a.b", "unhealthy SERVFAIL REFUSED")))
+    },
     "next NXDOMAIN servfail Refused": {"next_rcodes": frozenset((2, 3, 5))},
     "next NXDOMAIN\nnext SERVFAIL": {"next_rcodes": frozenset((2, 3))},
     "next_on_nodata": {"next_on_nodata": True},
@@ -103,6 +119,7 @@ def test_option(text: str) -> None:
 
 
 ARGUMENT = "Corefile:3 - Error during parsing: Wrong argument count or unexpected line ending after "
+UNHEALTHY = "Corefile:3 - Error during parsing: health_check: "
 MISTAKES = {
     "except": ARGUMENT + "'except'",
     "force_tcp yes": ARGUMENT + "'yes'",
@@ -127,6 +144,22 @@ MISTAKES = {
     "health_check 1s foo": "health_check: unknown option foo",
     "health_check 1s domain": ARGUMENT + "'domain'",
     "health_check 1s domain a..b": "health_check: invalid domain name a..b",
+    "health_check 1s unhealthy": UNHEALTHY + "'unhealthy' names no rcode; expected for example: unhealthy SERVFAIL",
+    "health_check 1s unhealthy no_rec": (
+        UNHEALTHY + "'unhealthy' names no rcode; expected for example: unhealthy SERVFAIL"
+    ),
+    "health_check 1s unhealthy SERVFAIL domian a.b": (
+        UNHEALTHY + "domian behind 'unhealthy' is no rcode, and none of no_rec, domain, unhealthy"
+    ),
+    "health_check 1s unhealthy SERVFAIL nxdomain": (
+        UNHEALTHY + "nxdomain tells of the name asked for, no upstream is unhealthy for it"
+    ),
+    "health_check 1s unhealthy NOERROR": (
+        UNHEALTHY + "NOERROR tells of the name asked for, no upstream is unhealthy for it"
+    ),
+    "health_check 1s unhealthy SERVFAIL\nmax_fails 0": (
+        "Corefile:5 - Error during parsing: health_check: 'unhealthy' needs probes, and max_fails 0 switches them off"
+    ),
     "next": ARGUMENT + "'next'",
     "next FOO": "FOO is not a valid rcode",
     "failover": ARGUMENT + "'failover'",
@@ -259,6 +292,7 @@ def test_equal_upstreams_are_shared_over_a_reload() -> None:
     assert not lent(first, process)
     assert not lent("forward . 127.0.0.1 {\nmax_fails 3\nexcept a.org\npolicy sequential\nmax_concurrent 3\n}", process)
     assert lent("forward . 127.0.0.1 {\nmax_fails 4\n}", process)
+    assert lent("forward . 127.0.0.1 {\nmax_fails 3\nhealth_check 500ms unhealthy SERVFAIL\n}", process)
     assert lent("forward . 127.0.0.2 {\nmax_fails 3\n}", process)
     assert lent("forward . 127.0.0.1 {\nmax_fails 3\nforce_tcp\n}", process)
     assert lent("forward . dns.example", process)
