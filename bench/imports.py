@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from processes import answers, free_port
-from servers import COMMAND, Around, command_line
+from servers import COMMAND, Around, command_line, compiled
 
 _LINE = re.compile(r"^import time:\s+(\d+) \|\s+\d+ \|\s*(\S+)$", re.M)
 _PATIENCE = 60.0
@@ -21,6 +21,7 @@ SMALLEST = 5_000
 
 def import_times(folder: Path, around: Around, rounds: int = 3) -> dict[str, float]:
     """Milliseconds by group, the largest first, of what is imported until a query is answered; the fastest start."""
+    compiled()
     return grouped(min((_said(folder, around) for _ in range(rounds)), key=lambda said: times(said).total()))
 
 

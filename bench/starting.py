@@ -11,7 +11,7 @@ from pathlib import Path
 import dns.message
 from loads import service_name
 from processes import free_port, process
-from servers import COMMAND, command_line, surroundings
+from servers import COMMAND, command_line, compiled, surroundings
 
 _PROBE = dns.message.make_query(service_name(0), "A", id=0x1234).to_wire()
 _PATIENCE = 60.0
@@ -21,6 +21,7 @@ _PAUSE = 0.002
 def start_times(clusters: Sequence[int], rounds: int) -> dict[int, list[float]]:
     """Seconds until a Service's name is answered, by how many of them there are, for each round."""
     times: dict[int, list[float]] = {}
+    compiled()
     for services in clusters:
         with surroundings(services) as around, tempfile.TemporaryDirectory() as folder:
             times[services] = []

@@ -12,7 +12,7 @@ from support.tree import ROOT, SOURCE, module_name, source_files
 # What is imported first is not ours and costs the most, so that each fork pays for our modules alone.
 IMPORT_EACH_ALONE = """
 import importlib, os, sys, traceback
-import aiohttp, dns.message, msgspec, prometheus_client, rich.console, yaml
+import dns.message, msgspec, prometheus_client, rich.console, yaml
 assert not any(name.partition(".")[0] == "waypost" for name in sys.modules)
 failed = 0
 for name in sys.argv[1:]:

@@ -58,6 +58,10 @@ class Endpoints:
         return list(changed)
 
     def _merge(self, service: bytes, key: bytes, *, present: bool) -> None:
+        if present and self._names.get(service, (key,)) == (key,):  # most Services have one slice
+            self._names[service] = (key,)
+            self.by_service[service] = (self._slices[key][1],)
+            return
         names = set(self._names.get(service, ()))
         names.add(key) if present else names.discard(key)
         if not names:

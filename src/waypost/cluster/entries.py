@@ -55,7 +55,7 @@ def object_key(namespace: str, name: str) -> bytes:
     raw_name, raw_namespace = name.encode(), namespace.encode()
     if not 0 < len(raw_name) < 254 or not 0 < len(raw_namespace) < 64:
         return b""
-    return bytes((len(raw_name),)) + raw_name + bytes((len(raw_namespace),)) + raw_namespace
+    return b"%c%b%c%b" % (len(raw_name), raw_name, len(raw_namespace), raw_namespace)
 
 
 def key_namespace(key: bytes) -> bytes:

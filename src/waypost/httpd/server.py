@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from waypost.corefile.addresses import parse_port, split_host_port
 from waypost.dispatch.site import Lender
+from waypost.httpd.connection import HttpConnection
 from waypost.httpd.join import AskAll, Joint
 from waypost.httpd.message import FAULT, NOT_FOUND, HttpHandler, HttpRequest, HttpResponse
 from waypost.httpd.socket import listen
 from waypost.log import Log
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 _MAX_CONNECTIONS: Final = 256
 _IDLE_SECONDS: Final = 10.0
 # However slowly a client sends or reads, its connection ends after this.
 _CONNECTION_SECONDS: Final = 60.0
 _LINGER_SECONDS: Final = 1.0
-_MAX_LINE: Final = 8190
-_MAX_HEADERS: Final = 64
 
 
 def lend_server(lender: Lender, address: str, log: Log) -> HttpServer:
@@ -48,7 +43,9 @@ class HttpServer:
     With `ask_all` a request to a route that has a `Joint` is asked of the processes that serve DNS.
     """
 
-    __slots__ = ("_joints", "_log", "_server", "_silent", "_starting", "_web", "address", "ask_all", "port", "routes")
+    __slots__ = (
+        "_connections", "_joints", "_log", "_server", "_silent", "_starting", "address", "ask_all", "port", "routes",
+    )  # fmt: skip
 
     def __init__(self, address: str, log: Log) -> None:
         self.address = address
@@ -59,7 +56,7 @@ class HttpServer:
         self._joints: dict[str, Joint] = {}
         self._log = log
         self._server: asyncio.Server | None = None
-        self._web: web.Server | None = None
+        self._connections: set[HttpConnection] = set()
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -78,20 +75,6 @@ class HttpServer:
         self.port = 0
 
     async def _serve(self, sock: socket.socket) -> None:
-        from aiohttp import web  # only a configuration that asks for HTTP pays for it
-
-        self._web = web.Server(
-            self._handle,
-            access_log=None,
-            # A stranger's malformed request is no event of ours: aiohttp would log it with a traceback.
-            logger=logging.Logger("waypost.httpd", logging.CRITICAL + 1),
-            keepalive_timeout=_IDLE_SECONDS,
-            lingering_time=_LINGER_SECONDS,
-            max_line_size=_MAX_LINE,
-            max_field_size=_MAX_LINE,
-            max_headers=_MAX_HEADERS,
-            auto_decompress=False,
-        )
         self._server = await asyncio.get_running_loop().create_server(self._connect, sock=sock)
         self.port = sock.getsockname()[1]
 
@@ -111,27 +94,18 @@ class HttpServer:
         """Stop listening and close every connection. It may be started again."""
         if self._silent:
             return
-        server, web_server = self._server, self._web
-        self._server = self._web = None
+        server, self._server = self._server, None
         self.port = 0
         if server is not None:
             server.close()
-        if web_server is not None:
-            await web_server.shutdown(_LINGER_SECONDS)
+        await asyncio.gather(*(connection.finish(_LINGER_SECONDS) for connection in self._connections))
 
     def _connect(self) -> asyncio.BaseProtocol:
-        if self._web is None or len(self._web.connections) >= _MAX_CONNECTIONS:
+        if self._server is None or len(self._connections) >= _MAX_CONNECTIONS:
             return _Refusal()
-        connection = self._web()
-        asyncio.get_running_loop().call_later(_CONNECTION_SECONDS, connection.force_close)
+        connection = HttpConnection(self.answer, self._connections, _IDLE_SECONDS)
+        asyncio.get_running_loop().call_later(_CONNECTION_SECONDS, connection.close)
         return connection
-
-    async def _handle(self, request: web.BaseRequest) -> web.Response:
-        from aiohttp import web
-
-        answer = await self.answer(HttpRequest(request.method, request.path, request.query_string, request.headers))
-        headers = {"Content-Type": answer.content_type, "Server": "waypost", **dict(answer.headers)}
-        return web.Response(status=answer.status, body=answer.body, headers=headers)
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """What is on a path; a handler that fails is logged, and answers 500."""

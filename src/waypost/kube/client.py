@@ -1,7 +1,4 @@
-"""The HTTP side of the Kubernetes API: a whole answer, or with GET an endless one, line by line.
-
-aiohttp is imported when a client is made, so that nothing else in the program pays for it.
-"""
+"""The HTTP side of the Kubernetes API: a whole answer, or with GET an endless one, line by line."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from waypost.kube.auth import Credentials, Grant
@@ -17,10 +14,9 @@ from waypost.kube.config import ClusterAccess
 from waypost.kube.errors import ApiProtocolError, ApiUnreachable, status_error
 from waypost.kube.limits import Admission, Limits
 from waypost.kube.lines import LineSplitter
-from waypost.toolkit.http_errors import transport_error_text
-
-if TYPE_CHECKING:
-    import aiohttp
+from waypost.toolkit.http_client import HttpClient, Way
+from waypost.toolkit.http_connection import Answer
+from waypost.toolkit.http_errors import HttpError, transport_error_text
 
 CONNECT_TIMEOUT = 10.0
 ANSWER_TIMEOUT = 30.0
@@ -28,8 +24,7 @@ ANSWER_TIMEOUT = 30.0
 MAX_BODY = 256 * 1024 * 1024
 """Bytes of a whole answer, decompressed: an unpaged list of the largest clusters fits."""
 MAX_ERROR_BODY = 64 * 1024
-READ_BUFFER = 64 * 1024
-"""aiohttp's high-water mark: bounds how many events are decoded without a turn of the loop."""
+_TRANSPORT_ERRORS = (HttpError, OSError, ValueError)
 
 
 class Call(NamedTuple):
@@ -66,38 +61,25 @@ class ApiClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`clock` (seconds) and `sleep` serve the rate limit and the metrics."""
-        import aiohttp
-
         self._access = access
         self._host = urlsplit(access.server).netloc
         self._credentials = credentials or Credentials(access)
         self._admission = Admission(limits, clock=clock, sleep=sleep)
         self._metrics = metrics
         self._clock = clock
-        self._transport_errors = (aiohttp.ClientError, OSError, ValueError)
-        self._timeout = aiohttp.ClientTimeout(
-            total=None, connect=CONNECT_TIMEOUT, sock_connect=CONNECT_TIMEOUT, sock_read=ANSWER_TIMEOUT
-        )
-        self._stream_timeout = aiohttp.ClientTimeout(
-            total=None, connect=CONNECT_TIMEOUT, sock_connect=CONNECT_TIMEOUT, sock_read=None
-        )
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),
-            headers={"User-Agent": user_agent, "Accept": "application/json"},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            read_bufsize=READ_BUFFER,
-        )
+        self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        self._http = HttpClient(CONNECT_TIMEOUT)
 
     async def close(self) -> None:
         """Ends every request."""
-        await self._session.close()
+        await self._http.close()
 
     async def get_json_bytes(self, path: str, params: Mapping[str, str]) -> bytes:
         """The body of `path` (decompressed). ApiStatusError, ApiUnreachable, ClusterError."""
         encoding = "identity" if self._access.disable_compression else "gzip"
         url = self._url(path, params)
         async with self._admission.request(next_page="continue" in params) as waited:
-            response = await self._open(Call("GET", url), encoding, self._timeout, waited)
+            response = await self._open(Call("GET", url), encoding, waited)
             async with response:
                 return await self._body(response, url, MAX_BODY)
 
@@ -110,7 +92,7 @@ class ApiClient:
         """
         call = Call(method, self._url(path, {}), content, content_type)
         async with self._admission.request() as waited:
-            response = await self._open(call, "identity", self._timeout, waited)
+            response = await self._open(call, "identity", waited)
             async with response:
                 return await self._body(response, call.url, MAX_BODY)
 
@@ -123,7 +105,7 @@ class ApiClient:
         """
         url = self._url(path, params)
         async with self._admission.request() as waited:
-            response = await self._open(Call("GET", url), "identity", self._stream_timeout, waited)
+            response = await self._open(Call("GET", url), "identity", waited)
         async with response, aclosing(self._lines(response, url)) as lines:
             yield lines
 
@@ -131,77 +113,67 @@ class ApiClient:
         query = urlencode(params)
         return f"{self._access.server}{path}{'?' if query else ''}{query}"
 
-    async def _open(
-        self, call: Call, encoding: str, patience: aiohttp.ClientTimeout, waited: float
-    ) -> aiohttp.ClientResponse:
+    async def _open(self, call: Call, encoding: str, waited: float) -> Answer:
         """An answer with status 200, or 201 to a write. Credentials that are refused are looked at again, once."""
         if self._metrics:
             self._metrics.throttled(call.method, self._host, waited)
         grant = await self._credentials.current()
-        response = await self._send(call, encoding, patience, grant)
+        response = await self._send(call, encoding, grant)
         if response.status == 401:
             self._credentials.rejected(grant)
             renewed = await self._credentials.current()
             if renewed != grant:
                 response.release()
-                response = await self._send(call, encoding, patience, renewed)
+                response = await self._send(call, encoding, renewed)
         if response.status != 200 and (response.status != 201 or call.method == "GET"):
             async with response:
                 body = await self._body(response, call.url, MAX_ERROR_BODY)
-                raise status_error(response.status, body, response.headers.get("Retry-After"))
+                raise status_error(response.status, body, response.headers.get("retry-after"))
         return response
 
-    async def _send(
-        self, call: Call, encoding: str, patience: aiohttp.ClientTimeout, grant: Grant
-    ) -> aiohttp.ClientResponse:
-        from yarl import URL
-
+    async def _send(self, call: Call, encoding: str, grant: Grant) -> Answer:
         started = self._clock()
         code = "<error>"
-        sent: dict[str, Any] = {"data": call.content} if call.content else {}
+        access = self._access
         about = {"Content-Type": call.content_type} if call.content else {}
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
-                response = await self._session.request(
+                response = await self._http.send(
                     call.method,
-                    URL(call.url, encoded=True),
-                    headers={**grant.headers, "Accept-Encoding": encoding, **about},
-                    ssl=grant.tls or True,
-                    server_hostname=self._access.tls_server_name if grant.tls else None,
-                    proxy=self._access.proxy_url,
-                    timeout=patience,
-                    allow_redirects=False,
-                    **sent,
+                    call.url,
+                    {**self._headers, **grant.headers, "Accept-Encoding": encoding, **about},
+                    call.content,
+                    Way(grant.tls, access.tls_server_name or "", access.proxy_url or ""),
                 )
             code = str(response.status)
             return response
-        except self._transport_errors as error:
+        except _TRANSPORT_ERRORS as error:
             raise ApiUnreachable(f'{call.method.capitalize()} "{call.url}": {transport_error_text(error)}') from error
         finally:
             if self._metrics:
                 self._metrics.answered(call.method, self._host, code, self._clock() - started)
 
-    async def _body(self, response: aiohttp.ClientResponse, url: str, limit: int) -> bytes:
+    async def _body(self, response: Answer, url: str, limit: int) -> bytes:
         parts: list[bytes] = []
         size = 0
         try:
-            async for part in response.content.iter_any():
+            async for part in response.parts(ANSWER_TIMEOUT):
                 size += len(part)
                 if size > limit:
                     raise ApiProtocolError(f'Get "{url}": an answer of more than {limit} bytes')
                 parts.append(part)
-        except self._transport_errors as error:
+        except _TRANSPORT_ERRORS as error:
             raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
         return b"".join(parts)
 
-    async def _lines(self, response: aiohttp.ClientResponse, url: str) -> AsyncGenerator[bytes, None]:
+    async def _lines(self, response: Answer, url: str) -> AsyncGenerator[bytes, None]:
         splitter = LineSplitter()
         try:
-            async for chunk in response.content.iter_any():
+            async for chunk in response.parts(None):
                 for line in splitter.feed(chunk):
                     if line:
                         yield line
-        except self._transport_errors as error:
+        except _TRANSPORT_ERRORS as error:
             raise ApiUnreachable(f'Get "{url}": {transport_error_text(error)}') from error
         if splitter.unfinished:
             raise ApiUnreachable(f'Get "{url}": unexpected EOF')

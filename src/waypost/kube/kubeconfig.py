@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
 from waypost.kube.errors import ClusterError
@@ -111,6 +110,8 @@ class KubeConfig(Struct, rename="kebab"):
 
 def parse_kubeconfig(text: str, where: str) -> KubeConfig:
     """YAML or JSON `text` as structs; ClusterError begins with `where` and names the line or the field."""
+    import yaml  # only who has such a file pays for it
+
     try:
         document = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:

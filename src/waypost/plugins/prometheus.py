@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from waypost import __version__
 from waypost.corefile.addresses import join_host_port
@@ -28,7 +28,6 @@ from waypost.httpd.message import HttpRequest, HttpResponse
 from waypost.httpd.server import HttpServer, check_address, lend_server
 from waypost.httpd.socket import ListenError
 from waypost.log import Log
-from waypost.metrics.expose import CONTENT_TYPE, Exposition, gzip_accepted
 from waypost.metrics.registry import Registry
 from waypost.metrics.traffic import Meter, Traffic
 from waypost.toolkit.sent import SERVER_WRITTEN
@@ -36,6 +35,9 @@ from waypost.wire import consts, names
 from waypost.wire.fit import reply_size
 from waypost.wire.query import Query
 from waypost.wire.reply import Reply
+
+if TYPE_CHECKING:
+    from waypost.metrics.expose import Exposition
 
 PATH: Final = "/metrics"
 _DEFAULT_ADDRESS: Final = "localhost:9153"
@@ -81,7 +83,7 @@ def setup(directive: Directive, site: Site) -> None:
     """Count in the chain, listen at start, show metrics once live."""
     config = parse(directive)
     server = lend_server(site.services.lender, config.address, site.services.log)
-    endpoint = Endpoint(server, Exposition(site.metrics, runtime=config.runtime), site.log)
+    endpoint = Endpoint(server, site.metrics, site.log, runtime=config.runtime)
     _set_build_info(site.metrics)
     site.hooks.start.append(once(endpoint.start))
     site.hooks.active += [once(endpoint.activate), once(lambda: _set_enabled(site))]
@@ -178,11 +180,13 @@ class Prometheus:
 class Endpoint:
     """Shows the metrics at one address; without it, if the address cannot be had, the server runs all the same."""
 
-    __slots__ = ("_exposition", "_log", "_server")
+    __slots__ = ("_exposition", "_log", "_metrics", "_runtime", "_server")
 
-    def __init__(self, server: HttpServer, exposition: Exposition, log: Log) -> None:
+    def __init__(self, server: HttpServer, metrics: Registry, log: Log, *, runtime: bool) -> None:
         self._server = server
-        self._exposition = exposition
+        self._metrics = metrics
+        self._runtime = runtime
+        self._exposition: Exposition | None = None
         self._log = log
 
     async def start(self) -> None:
@@ -202,8 +206,18 @@ class Endpoint:
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Every metric; compressed, away from the loop that answers queries, if the client can take it."""
+        if self._exposition is None:  # no start waits for its library, and the first scrape keeps no query waiting
+            self._exposition = await asyncio.to_thread(_exposition, self._metrics, runtime=self._runtime)
+        from waypost.metrics.expose import CONTENT_TYPE, gzip_accepted
+
         text = await self._exposition.whole()
         if not gzip_accepted(request.headers.get("Accept-Encoding", "")):
             return HttpResponse(200, CONTENT_TYPE, text)
         packed = await asyncio.to_thread(gzip.compress, text, _GZIP_LEVEL)
         return HttpResponse(200, CONTENT_TYPE, packed, (("Content-Encoding", "gzip"),))
+
+
+def _exposition(metrics: Registry, *, runtime: bool) -> Exposition:
+    from waypost.metrics.expose import Exposition
+
+    return Exposition(metrics, runtime=runtime)

@@ -1,22 +1,18 @@
-"""Requests to an HTTP API that several servers offer: the next one is asked when one does not answer.
-
-aiohttp is imported when the API is opened, so that a configuration without one does not pay for it.
-"""
+"""Requests to an HTTP API that several servers offer: the next one is asked when one does not answer."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from waypost.corefile.errors import CorefileError
 from waypost.corefile.quoting import quote
-from waypost.toolkit.http_errors import transport_error_text
-
-if TYPE_CHECKING:
-    import aiohttp
+from waypost.toolkit.http_client import HttpClient, Way
+from waypost.toolkit.http_connection import Answer as Incoming
+from waypost.toolkit.http_errors import HttpError, transport_error_text
 
 _MAX_CONNECTIONS: Final = 100
 _MAX_BODY: Final = 16 * 1024 * 1024
@@ -53,7 +49,7 @@ class HttpApi:
     The server that answered last is asked first; patience is shared among those that are left.
     """
 
-    __slots__ = ("_current", "_endpoints", "_headers", "_hostname", "_patience", "_sessions", "_tls")
+    __slots__ = ("_current", "_endpoints", "_headers", "_http", "_patience", "_slots")
 
     def __init__(
         self,
@@ -65,34 +61,22 @@ class HttpApi:
         hostname: str = "",
     ) -> None:
         """`hostname` is the name that a certificate must have, if it is not the URL's."""
-        self._endpoints = tuple(endpoints)
+        self._endpoints = tuple((endpoint.url, Way(tls, hostname, socket=endpoint.socket)) for endpoint in endpoints)
         self._headers = {"Accept-Encoding": "identity", **headers}
         self._patience = patience
-        self._tls = tls
-        self._hostname = hostname or None
         self._current = 0
-        self._sessions: tuple[aiohttp.ClientSession, ...] = ()
+        self._http: HttpClient | None = None
+        self._slots: tuple[asyncio.Semaphore, ...] = ()
 
     def open(self) -> None:
         """Be ready for requests; connects to nobody yet."""
-        import aiohttp
-
-        self._sessions = tuple(
-            aiohttp.ClientSession(
-                connector=aiohttp.UnixConnector(endpoint.socket, limit=_MAX_CONNECTIONS)
-                if endpoint.socket
-                else aiohttp.TCPConnector(limit=_MAX_CONNECTIONS),
-                headers=self._headers,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None),
-            )
-            for endpoint in self._endpoints
-        )
+        self._http = HttpClient(self._patience)
+        self._slots = tuple(asyncio.Semaphore(_MAX_CONNECTIONS) for _ in self._endpoints)
 
     async def close(self) -> None:
         """End every request."""
-        for session in self._sessions:
-            await session.close()
+        if self._http is not None:
+            await self._http.close()
 
     async def request(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -103,11 +87,11 @@ class HttpApi:
         order = [(self._current + n) % len(self._endpoints) for n in range(len(self._endpoints))]
         error = ApiError("not connected")
         for left, number in zip(range(len(order), 0, -1), order, strict=True):
-            url = self._endpoints[number].url + target
+            url = self._endpoints[number][0] + target
             try:
                 async with asyncio.timeout((deadline - loop.time()) / left):
                     answer = await self._send(number, method, url, body, headers or {})
-            except (TimeoutError, OSError, ValueError, _client_error()) as exc:
+            except (HttpError, OSError, ValueError) as exc:
                 error = ApiError(f'{method} "{url}": {transport_error_text(exc)}')
                 continue
             if answer.status < 500:
@@ -117,24 +101,19 @@ class HttpApi:
         raise error
 
     async def _send(self, number: int, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
-        from yarl import URL
-
-        async with self._sessions[number].request(
-            method,
-            URL(url, encoded=True),
-            data=body,
-            headers=headers,
-            ssl=self._tls or True,
-            server_hostname=self._hostname if url.startswith("https:") else None,
-            allow_redirects=False,
-        ) as response:
-            return Answer(response.status, await _read(response))
+        assert self._http is not None
+        way = self._endpoints[number][1]
+        async with (
+            self._slots[number],
+            await self._http.send(method, url, {**self._headers, **headers}, body or b"", way) as answer,
+        ):
+            return Answer(answer.status, await _read(answer))
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(answer: Incoming) -> bytes:
     parts = []
     size = 0
-    async for part in response.content.iter_any():
+    async for part in answer.parts(None):
         size += len(part)
         if size > _MAX_BODY:
             raise ValueError(f"an answer of more than {_MAX_BODY} bytes")
@@ -158,12 +137,6 @@ def endpoint_of(text: str, scheme: str = "http", *, unix: bool = False) -> Endpo
         forms = f"http://HOST:PORT, https://HOST:PORT{', unix://PATH' if unix else ''} or HOST:PORT"
         raise CorefileError.unlocated(f"{quote(text)} is no address of an API: expected {forms}")
     return Endpoint(f"{parts.scheme}://{parts.netloc}")
-
-
-def _client_error() -> type[Exception]:
-    import aiohttp
-
-    return aiohttp.ClientError
 
 
 def excerpt(body: bytes) -> str:

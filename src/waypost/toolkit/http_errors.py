@@ -3,33 +3,52 @@
 from __future__ import annotations
 
 import os
+import socket
+import ssl
+
+
+class HttpError(Exception):
+    """No answer, or no whole one; `str()` says why in the words of Go's net/http, which users match in logs."""
+
+
+class Disconnected(HttpError):
+    """The server ended the connection without a word: over one kept alive it may never have seen the request."""
 
 
 def transport_error_text(error: Exception) -> str:
-    """What went wrong, in the words of Go's net/http, which users match in logs."""
-    import aiohttp
-    from aiohttp.client_exceptions import UnixClientConnectorError
+    """What went wrong with a request."""
+    return "i/o timeout" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
 
+
+def dial_error(error: OSError, address: str) -> HttpError:
+    """Why there is no connection to an address, `HOST:PORT` or the path of a Unix socket."""
     match error:
-        case aiohttp.ClientConnectorCertificateError():
-            return f"tls: failed to verify certificate: x509: {error.certificate_error}"
-        case aiohttp.ClientSSLError():
-            return f"tls: {error.os_error}"
-        case aiohttp.ClientConnectorDNSError():
-            return f"dial tcp: lookup {error.host}: no such host"
-        case UnixClientConnectorError():
-            return f"dial unix {error.path}: connect: {(error.os_error.strerror or str(error.os_error)).lower()}"
-        case aiohttp.ClientConnectorError():
-            # asyncio puts the address into strerror; the plain text is looked up. No errno: several addresses failed.
-            number = error.os_error.errno
-            reason = os.strerror(number).lower() if number else str(error.os_error)
-            return f"dial tcp {error.host}:{error.port}: connect: {reason}"
-        case TimeoutError():
-            return "i/o timeout"
-        case aiohttp.ServerDisconnectedError():
-            return "EOF"
-        case aiohttp.ClientPayloadError():
-            return "unexpected EOF"
+        case ssl.SSLError():
+            return HttpError(_tls_text(error))
+        case socket.gaierror():
+            return HttpError(f"dial tcp: lookup {address.rpartition(':')[0]}: no such host")
+        case TimeoutError() if not error.errno:
+            return HttpError(f"dial tcp {address}: i/o timeout")
+    # asyncio puts the address into strerror; the plain text is looked up. No errno: several addresses failed, or it
+    # was connected and ended before TLS was agreed on.
+    reason = os.strerror(error.errno).lower() if error.errno else str(error) or "EOF"
+    return HttpError(f"dial {'unix' if address.startswith('/') else 'tcp'} {address}: connect: {reason}")
+
+
+def lost_error(error: Exception | None, *, answering: bool) -> HttpError:
+    """Why a connection ended; `answering` is true once the head of an answer has come."""
+    match error:
+        case ssl.SSLError():
+            return HttpError(_tls_text(error))
         case ConnectionResetError():
-            return "read: connection reset by peer"
-    return str(error) or type(error).__name__
+            text = "read: connection reset by peer"
+        case None:
+            text = "EOF"
+        case _:
+            text = str(error) or type(error).__name__
+    return HttpError("unexpected EOF" if text == "EOF" else text) if answering else Disconnected(text)
+
+
+def _tls_text(error: ssl.SSLError) -> str:
+    verifying = isinstance(error, ssl.SSLCertVerificationError)
+    return f"tls: {'failed to verify certificate: x509: ' if verifying else ''}{error}"

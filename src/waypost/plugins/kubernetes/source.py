@@ -22,7 +22,6 @@ from waypost.corefile.errors import CorefileError
 from waypost.kube.client import ApiClient
 from waypost.kube.config import ClusterAccess, from_endpoint, in_cluster, load_kubeconfig
 from waypost.kube.errors import ClusterError
-from waypost.kube.folder import ManifestSource
 from waypost.kube.following import Counters, Sink
 from waypost.kube.listwatch import ENDPOINT_SLICES, NAMESPACES, PODS, SERVICES, Resource
 from waypost.kube.reflector import Reflector
@@ -35,7 +34,7 @@ from waypost.plugins.kubernetes.metrics import FollowMetrics, RequestCounters
 from waypost.plugins.kubernetes.numeric_names import NumericNames
 from waypost.plugins.kubernetes.snapshot import Snapshot
 
-_POLL = 0.01
+_POLL = 0.002
 _SAY_WAITING = 0.5
 _IMPORTED_KINDS = ("ServiceImport", "ImportedSlice")
 _SERVICE_IMPORTS = Resource(
@@ -176,6 +175,8 @@ class ClusterSource:
     def _followers(self) -> Sequence[Follower]:
         config = self._config
         if config.manifests:
+            from waypost.kube.folder import ManifestSource  # with YAML: who asks an API server does without
+
             source = ManifestSource(
                 config.manifests,
                 self._sinks(),
