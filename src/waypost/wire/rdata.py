@@ -39,6 +39,10 @@ LAYOUTS: dict[int, tuple[int, ...]] = {
     46: (18, NAME),  # RRSIG
     47: (NAME,),  # NSEC
 }
+# Read: bytes of rdata, or behind its last step, where that is known. Otherwise they may be any number.
+_LENGTHS = {1: 4, 28: 16}  # A, AAAA
+_OPEN = (24, 30, 46, 47)  # a signature, a bit map
+_BEHIND = {rtype: 20 if rtype == 6 else 0 for rtype in LAYOUTS if rtype not in _OPEN}
 # Written: only the types of RFC 1035 may be compressed.
 COMPRESSIBLE = frozenset((2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 15))
 
@@ -79,6 +83,8 @@ def read_rdata(wire: bytes, i: int, length: int, rtype: int) -> bytes:
     layout = LAYOUTS.get(rtype)
     end = i + length
     if layout is None:
+        if _LENGTHS.get(rtype, length) != length:
+            raise FormErr("rdata of the wrong length")
         return wire[i:end]
     parts = []
     for step in layout:
@@ -93,6 +99,8 @@ def read_rdata(wire: bytes, i: int, length: int, rtype: int) -> bytes:
         i = after
         if i > end:
             raise FormErr("rdata cut short")
+    if _BEHIND.get(rtype, end - i) != end - i:
+        raise FormErr("rdata of the wrong length")
     parts.append(wire[i:end])
     return b"".join(parts)
 
