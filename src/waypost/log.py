@@ -66,12 +66,18 @@ class Log:
         self._seen[text] = now
         write(text)
 
+    def before_each(self, call: Callable[[], None]) -> None:
+        """Call this before each line, of this log or one made from it: it may write lines that waited."""
+        self._shared.before = call
+
     def raw(self, text: str) -> None:
         """A line without level, such as the banner."""
+        self._shared.before()
         self._write(text + "\n")
         self._shared.stream.flush()
 
     def _line(self, level: str, text: str) -> None:
+        self._shared.before()
         text = text.replace("\n", "\\n") if "\n" in text and level != "[ERROR] " else text
         self._write(f"{level}{self._prefix}{text}\n")
         self._shared.stream.flush()
@@ -80,8 +86,9 @@ class Log:
 class _Switch:
     """What a log and the plugin logs made from it have in common."""
 
-    __slots__ = ("debug", "stream")
+    __slots__ = ("before", "debug", "stream")
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self.debug = False
+        self.before: Callable[[], None] = lambda: None

@@ -21,6 +21,7 @@ from waypost.dispatch.serve import Server
 from waypost.dispatch.site import Hook, Hooks, Services, Site
 from waypost.log import Log
 from waypost.metrics.registry import Registry
+from waypost.plugins.log.lines import Lines
 from waypost.plugins.order import ORDER
 from waypost.wire.query import parse_query
 from waypost.wire.reply import Reply
@@ -122,6 +123,10 @@ class FakeProcess:
 
     @property
     def lines(self) -> list[str]:
+        """What was logged, with what waits to be written."""
+        for lent in self.lender.lent.values():
+            if isinstance(lent, Lines):
+                lent.flush()
         return self.stream.getvalue().splitlines()
 
 

@@ -1,15 +1,17 @@
-"""log: the directive, which rule and class decide, and lines written once a turn of the loop."""
+"""log: the directive, which rule and class decide, and lines that are written together."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 
 import pytest
 
 from support.chain import FakeNext, FakeProcess, make_directive, make_request, make_site, run
+from support.upstream import until
 from waypost.corefile.errors import CorefileError
+from waypost.log import Log
 from waypost.plugins.log import setup
+from waypost.plugins.log.lines import Lines
 from waypost.plugins.log.setup import parse
 from waypost.toolkit.replacer import COMMON
 from waypost.wire import consts
@@ -82,7 +84,6 @@ class Bench:
         self.handler.next = FakeNext(outcome, later=later)
         result = self.handler.serve(request)
         assert (result if isinstance(result, Reply) else await result) is outcome
-        await asyncio.sleep(0)
         return self.process.lines[before:]
 
 
@@ -127,7 +128,7 @@ async def test_log_sets_metadata_where_it_is_collected() -> None:
     assert await bench.ask("a.org.", NODATA) == ["[INFO] - -"]
 
 
-async def test_lines_of_a_turn_are_written_together_and_in_order() -> None:
+async def test_lines_are_written_together_in_order_and_before_any_other() -> None:
     writes: list[str] = []
     process = FakeProcess(stream=Writes(writes))
     services = process.services()
@@ -143,8 +144,24 @@ async def test_lines_of_a_turn_are_written_together_and_in_order() -> None:
     second.serve(make_request("b.org."))
     first.serve(make_request("c.org."))
     assert writes == []
-    await asyncio.sleep(0)
-    assert writes == ["[INFO] a.org.\n[INFO] other b.org.\n[INFO] c.org.\n"]
+    together = "[INFO] a.org.\n[INFO] other b.org.\n[INFO] c.org.\n"
+    await until(lambda: bool(writes))
+    assert writes == [together]
+    for name in ("a.org.", "b.org."):
+        first.serve(make_request(name))
+    services.log.for_plugin("x").error("y")
+    assert writes[1:] == ["[INFO] a.org.\n[INFO] b.org.\n", "[ERROR] plugin/x: y\n"]
+
+
+async def test_many_lines_do_not_wait() -> None:
+    writes: list[str] = []
+    lines = Lines(Log(Writes(writes)))
+    for n in range(300):
+        lines.add(str(n))
+    assert len(writes) == 1
+    assert writes[0].count("\n") == 256
+    lines.flush()
+    assert writes[1].count("\n") == 44
 
 
 async def test_stop_writes_what_waits() -> None:
@@ -152,9 +169,7 @@ async def test_stop_writes_what_waits() -> None:
     bench.handler.next = FakeNext(NOERROR)
     bench.handler.serve(make_request("a.org."))
     await run(bench.site.hooks.stop)
-    assert bench.process.lines == ["[INFO] a.org."]
-    await asyncio.sleep(0)
-    assert bench.process.lines == ["[INFO] a.org."]
+    assert bench.process.stream.getvalue() == "[INFO] a.org.\n"
 
 
 def test_a_name_that_cannot_be_asked_for_is_pointed_out() -> None:
