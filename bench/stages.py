@@ -26,7 +26,7 @@ from waypost.control.files import Source
 from waypost.control.supervisor import Settings, Supervisor
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.pending import Pending
-from waypost.dispatch.request import Request
+from waypost.dispatch.request import Address, Request
 from waypost.dispatch.serve import Server
 from waypost.listeners.datagrams import datagrams
 from waypost.log import Log
@@ -108,11 +108,11 @@ async def _new_queries(server: Server, wires: Sequence[bytes], replies: Sequence
     queries, requests = [parse_query(wire) for wire in wires], _requests(server, wires)
     before = {
         "receive": 0.0,
-        "recall": _best(lambda wire: memo.recall(wire, time.perf_counter()), wires),
+        "recall": _best(lambda wire: memo.recall(wire, time.perf_counter(), _client_of), wires),
         "parse": _best(parse_query, wires),
         "request": _best(lambda query: Request(query, _CLIENT, server, True, time.perf_counter()), queries),
         "zone match": _best(server.zones.match, requests),
-        "first time?": _best(lambda wire: memo.came_before(wire[2:]), wires),
+        "first time?": _best(memo.came_before, wires),
     }
     handlers = await _reached(server, _chain(server), wires)
     times = await _serving(server, handlers, wires)
@@ -130,12 +130,13 @@ def _whole(server: Server, wires: Sequence[bytes]) -> float | None:
     recall = server.memos[0].recall
 
     def answer(wire: bytes) -> bytes | None:
-        known = recall(wire, time.perf_counter()) or server.serve(wire, _CLIENT, True)
+        known = recall(wire, time.perf_counter(), _client_of)
         if isinstance(known, bytes):
             return known
-        if isinstance(known, Pending):
-            known.finish(lambda messages: None, lambda error: None)
-        return None
+        made = server.serve(wire, _CLIENT, True)
+        if isinstance(made, Pending):
+            made.finish(lambda messages: None, lambda error: None)
+        return made if isinstance(made, bytes) else None
 
     return sum(_sockets(wires, answer)) if isinstance(answer(wires[0]), bytes) else None
 
@@ -147,8 +148,10 @@ async def _asked_again(server: Server, wires: Sequence[bytes]) -> float | None:
             if not isinstance(answer, bytes | tuple | None):
                 await answer
     recall = server.memos[0].recall
-    kept = [wire for wire in wires if recall(wire, time.perf_counter()) is not None]
-    return _best(lambda wire: recall(wire, time.perf_counter()), kept) if len(kept) > len(wires) / 2 else None
+    kept = [wire for wire in wires if isinstance(recall(wire, time.perf_counter(), _client_of), bytes)]
+    if len(kept) <= len(wires) / 2:
+        return None
+    return _best(lambda wire: recall(wire, time.perf_counter(), _client_of), kept)
 
 
 def _sockets(wires: Sequence[bytes], answer: Callable[[bytes], bytes | None]) -> tuple[float, float]:
@@ -266,6 +269,10 @@ def _best(function: Callable[[Any], object], items: Sequence[Any]) -> float:
             function(item)
         times.append(time.thread_time() - began)
     return min(times) / len(items) * 1e6
+
+
+def _client_of(number: int) -> Address:
+    return _CLIENT
 
 
 def _wire(line: str) -> bytes:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.caching import Clock, Source, nxdomain, positive, servfail
 from support.chain import FakeProcess, make_directive, make_site
 from waypost.control.catalogue import load_plugin
-from waypost.dispatch.memo import Memo
+from waypost.dispatch.memo import NEW, Memo, Sighting
 from waypost.dispatch.request import Request
 from waypost.dispatch.serve import Server
 from waypost.metrics.registry import Counter, Gauge, Histogram
@@ -44,8 +44,8 @@ LINES = [
 class NoMemo(Memo):
     """Keeps nothing."""
 
-    def came_before(self, packet: bytes) -> bool:
-        return False
+    def came_before(self, wire: bytes) -> Sighting:
+        return NEW
 
 
 class World:
@@ -91,7 +91,8 @@ class World:
         query = dns.message.make_query(name, "A", want_dnssec="DO" in flags, use_edns="EDNS" in flags or None)
         query.flags = dns.flags.from_text(" ".join(flag for flag in flags if flag in ("RD", "AD", "CD")))
         wire = query.to_wire()
-        out = self.memo.recall(wire, time.perf_counter()) or self.server.serve(wire, CLIENT, True)
+        out = self.memo.recall(wire, time.perf_counter(), lambda number: CLIENT)
+        out = out or self.server.serve(wire, CLIENT, True)  # type: ignore[assignment]
         assert isinstance(out, bytes)
         message = dns.message.from_wire(out)
         sections = [[rrset.to_text() for rrset in section] for section in message.sections]

@@ -11,9 +11,10 @@ from support.chain import FakeProcess, make_wire
 from support.corefiles import DictReader
 from waypost.control.build import build
 from waypost.corefile.parser import parse
+from waypost.dispatch.ahead import Messages
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Address, Request
-from waypost.dispatch.serve import Messages, Server
+from waypost.dispatch.serve import Server
 from waypost.plugins.order import ORDER
 from waypost.wire.reply import Reply
 

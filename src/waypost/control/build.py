@@ -226,12 +226,12 @@ def _count(server: Server, services: Services) -> None:
 
 def _subscribe(server: Server, feed: ChangeFeed, services: Services) -> None:
     for memo in server.memos:
-        memo.changed(None, feed.version)
+        memo.changed(None, feed.version, feed)
         services.hooks.stop.append(feed.subscribe(partial(_tell, memo, feed)))
 
 
 def _tell(memo: Memo, feed: ChangeFeed, keys: Sequence[bytes] | None) -> None:
-    memo.changed(keys, feed.version)
+    memo.changed(keys, feed.version, feed)
 
 
 def _check_overlap(plan: Plan, labels: Mapping[int, Token], report: Report) -> None:

@@ -22,7 +22,17 @@ Outcome: TypeAlias = Reply | Awaitable[Reply]
 
 
 class Handler(Protocol):
-    """A plugin in a chain. `name` is its directive; `next` is set when the chain is linked."""
+    """A plugin in a chain. `name` is its directive; `next` is set when the chain is linked.
+
+    A class may say more of itself, so that not every query needs the chain (`dispatch.memo`, `dispatch.ahead`):
+
+        transparent  True: it hands requests and steady replies on as they are, whoever asks, and tells by
+                     `Request.repeats` and `Request.retold` how to count and to write of more of the same
+        vouches      True: it marks replies as steady
+        confined     True: whatever is not within its `cuts` it hands on as it is, and the reply back
+        sends_ahead  True: it may send queries before the chain is asked, by a `Request.road`
+        cuts         zones (wire form, lower case) that make a difference to it
+    """
 
     name: str
     next: Handler
@@ -132,6 +142,18 @@ class ChangeFeed(Protocol):
         """Call back after each change with the keys (as in `Reply.depends`) that it touched, None: any may be.
 
         On the event loop's thread; gives the function that ends it.
+        """
+        ...
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """A plugin that hands on what it does not answer itself, and may know that before it is asked."""
+
+    def gate(self, request: Request) -> Callable[[bytes], bool] | None:
+        """For the packets of this request's family (see `dispatch.ahead`): whether one would be handed on by now.
+
+        None if each must go through the chain. The plugin hands on a request with `given` without another look.
         """
         ...
 

@@ -2,15 +2,17 @@
 
 A pod's resolver asks the same few questions over and over. What came out of the chain for such a packet is kept, less
 its id, as long as the data that made it is unchanged, and given again without a parse or a chain. Nobody can tell the
-difference: a plugin that counts says how to count once more, one that counts down a TTL says what it is by now, and one
-that looks at the client or changes the order of records keeps the answer from being kept.
+difference: a plugin that counts says how to count once more, one that logs how to log, one that counts down a TTL says
+what it is by now, and one that changes the order of records keeps the answer from being kept.
 
 The rules, each held in one place:
 
     `Reply.steady`          who vouches that the reply depends on the question, on the keys in `depends` and, through
                             `Reply.countdown`, on the time alone (set by its source)
+    `Reply.alike`           for which other first labels the same denial holds (see `dispatch.siblings`)
     `Site.vouchers`         who may: handlers that ever do (`vouches`) with nobody before them but
-    `Handler.transparent`   plugins that hand steady replies on as they are, and repeat what they count (`repeats`)
+    `Handler.transparent`   plugins that hand steady replies on as they are, and repeat what they count (`repeats`) or
+                            write (`retold`)
     `ChangeFeed`            the source says which keys changed, and by `version` when a denial's SOA serial did
 
 A packet is kept at its second coming only, so that names asked for once cost nothing.
@@ -21,38 +23,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import Final, Literal
 
-from waypost.metrics.traffic import QUICK, Again
+from waypost.dispatch.ahead import Gate, Passage, Road
+from waypost.dispatch.request import Address, Retold
+from waypost.dispatch.siblings import Denial, Families, family_of
+from waypost.dispatch.tallies import Repeat, Tallies, Tally
 from waypost.wire.message import ttl_places
-from waypost.wire.reply import Countdown, Reply
+from waypost.wire.reply import Alike, Countdown, Reply
 
-Repeat = Callable[[Again], None]
-"""Counts queries that were answered again."""
+Sighting = Literal[0, 1, 2]
+"""What came before: nothing like it, a query of its family, or the same packet."""
+NEW: Final = 0
+FAMILY: Final = 1
+PACKET: Final = 2
 
-_MAX_BYTES = 8 * 1024 * 1024
+_MAX_BYTES = 12 * 1024 * 1024
 _MAX_SEEN = 32_768
+_HEADER_SIZE = 12
 # What an entry costs beside its own bytes, about.
 _ENTRY_BYTES = 500
-# So many durations that are worth a look are counted at once.
-_MAX_SLOW = 1024
-
-
-class Tally:
-    """What was answered again for packets that count the same: `users` of them are kept."""
-
-    __slots__ = ("again", "repeats", "users")
-
-    def __init__(self, repeats: tuple[Repeat, ...]) -> None:
-        self.repeats = repeats
-        self.users = 0
-        self.again = Again()
-
-    def fold(self) -> None:
-        """Let the plugins count it."""
-        if self.again.times:
-            again, self.again = self.again, Again()
-            for repeat in self.repeats:
-                repeat(again)
+# The same for each function that writes of it.
+_RETOLD_BYTES = 400
 
 
 class Kept:
@@ -61,13 +53,20 @@ class Kept:
     With a `countdown`, `ttl` is what the answer shows, at the offsets `places`.
     """
 
-    __slots__ = ("answer", "countdown", "depends", "places", "tally", "ttl", "version")
+    __slots__ = ("answer", "countdown", "depends", "places", "retold", "tally", "ttl", "version")
 
     def __init__(
-        self, answer: bytes, tally: Tally, depends: tuple[bytes, ...], version: int, countdown: Countdown | None
+        self,
+        answer: bytes,
+        tally: Tally,
+        retold: tuple[Retold, ...],
+        depends: tuple[bytes, ...],
+        version: int,
+        countdown: Countdown | None,
     ) -> None:
         self.answer = answer
         self.tally = tally
+        self.retold = retold
         self.depends = depends
         self.version = version
         self.countdown = countdown
@@ -87,80 +86,98 @@ class Kept:
 
 
 class Memo:
-    """The kept answers of one server to datagrams, the oldest leaving first. `version` follows the data's."""
+    """The kept answers of one server to datagrams, the oldest leaving first. `version` goes up with any feed's.
 
-    __slots__ = ("_bytes", "_dependents", "_kept", "_seen", "_tallies", "version")
+    What has no answer may have a passage to an upstream.
+    """
+
+    __slots__ = ("_bytes", "_dependents", "_families", "_kept", "_seen", "_tallies", "_versions", "version")
 
     def __init__(self) -> None:
         self.version = 0
         self._kept: dict[bytes, Kept] = {}
         self._dependents: dict[bytes, list[bytes]] = {}
-        self._tallies: dict[tuple[Repeat, ...], Tally] = {}
+        self._tallies = Tallies()
+        self._families = Families(self._tallies)
         self._seen: set[int] = set()
+        self._versions: dict[object, int] = {}
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def recall(self, wire: bytes, received: float) -> bytes | None:
-        """The answer to a datagram that was received at this time of `time.perf_counter`; None: ask the chain."""
+    def recall(
+        self, wire: bytes, received: float, client_of: Callable[[int], Address], number: int = 0
+    ) -> bytes | Passage | None:
+        """The answer to a datagram that was received at this time of `time.perf_counter`, or a passage for it.
+
+        None: ask the chain. `client_of(number)` tells who sent it, if anybody wants to know.
+        """
         kept = self._kept.get(wire[2:])
         if kept is None or (kept.version != self.version and kept.version >= 0):
-            return None
+            return self._recall_sibling(wire, received)
         countdown = kept.countdown
         if countdown is not None:
             ttl = countdown()
             if ttl < 0:
-                return None
+                return self._recall_sibling(wire, received)
             if ttl != kept.ttl:
                 kept.show(ttl)
-        again = kept.tally.again
         seconds = time.perf_counter() - received
-        again.times += 1
-        again.seconds += seconds
-        if seconds > QUICK:
-            again.slow.append(seconds)
-            if len(again.slow) >= _MAX_SLOW:
-                kept.tally.fold()
+        kept.tally.count(seconds)
+        if kept.retold:
+            client = client_of(number)
+            for retell in kept.retold:
+                retell(wire, client, seconds)
         return wire[:2] + kept.answer
 
-    def came_before(self, packet: bytes) -> bool:
-        """True at the second coming of a packet (a datagram without its id)."""
-        seen = self._seen
-        mark = hash(packet)
-        if mark in seen:
-            return True
-        if len(seen) >= _MAX_SEEN:
-            seen.clear()
-        seen.add(mark)
-        return False
+    def _recall_sibling(self, wire: bytes, received: float) -> bytes | Passage | None:
+        """The answer that a name's sibling got, kept for the packet itself at its second coming; or a passage."""
+        family = self._families.find(wire[2:13] + wire[13 + wire[12] :]) if len(wire) > _HEADER_SIZE else None
+        if not isinstance(family, Denial):
+            return family
+        if family.version != self.version:
+            return None
+        depends = family.alike(wire[12 : 13 + wire[12]].lower())
+        if depends is None:
+            return None
+        answer = family.answer(wire)
+        family.tally.count(time.perf_counter() - received)
+        if self._seen_before(hash(wire[2:])):
+            self._put(wire[2:], answer, self._tallies.take(family.tally.repeats), (), (depends,), self.version, None)
+        return wire[:2] + answer
 
-    def keep(self, packet: bytes, answer: bytes, reply: Reply, repeats: Sequence[Repeat]) -> None:
-        """Keep the answer (both without their ids) that a steady reply made."""
-        if packet in self._kept:
-            self._drop(packet)
-        shared = tuple(repeats)
-        tally = self._tallies.get(shared)
-        if tally is None:
-            tally = self._tallies[shared] = Tally(shared)
-        tally.users += 1
-        depends = tuple(dict.fromkeys(reply.depends))
+    def came_before(self, wire: bytes) -> Sighting:
+        """Whether a datagram is like an earlier one but for its id, or but for its name, a sibling of that one's."""
+        family = self._seen_before(hash(family_of(wire)))
+        return PACKET if self._seen_before(hash(wire[2:])) else FAMILY if family else NEW
+
+    def keep(
+        self, packet: bytes, answer: bytes, reply: Reply, repeats: Sequence[Repeat], retold: Sequence[Retold] = ()
+    ) -> None:
+        """Keep the answer to a packet (both without their ids) that a steady reply made."""
         version = self.version if reply.authority and reply.countdown is None else -1
-        self._kept[packet] = Kept(answer, tally, depends, version, reply.countdown)
-        self._bytes += _weight(packet, answer)
-        for key in depends:
-            self._dependents.setdefault(key, []).append(packet)
-        while self._bytes > _MAX_BYTES:  # several at once: the way to a dict's first entry leads over what was dropped
-            for oldest in tuple(islice(self._kept, len(self._kept) // 64 + 1)):
-                self._drop(oldest)
+        depends = tuple(dict.fromkeys(reply.depends))
+        tally = self._tallies.take(tuple(repeats))
+        self._put(packet, answer, tally, tuple(retold), depends, version, reply.countdown)
 
-    def changed(self, keys: Sequence[bytes] | None, version: int) -> None:
-        """Live data changed: drop what depends on these keys, or (None) everything."""
-        self.version = version
+    def deny(self, wire: bytes, answer: bytes, end: int, alike: Alike, repeats: Sequence[Repeat]) -> None:
+        """Let siblings of a name have the answer that it got; the question ends at `end`."""
+        self._families.deny(wire, answer, end, alike, tuple(repeats), self.version)
+
+    def send_ahead(self, wire: bytes, road: Road, gates: tuple[Gate, ...]) -> None:
+        """Let packets of this one's family that the gates admit leave by this road from now on."""
+        self._families.send(wire, road, gates)
+
+    def changed(self, keys: Sequence[bytes] | None, version: int, feed: object = None) -> None:
+        """The data of a feed changed, which is of this version now: drop what depends on these keys, None: on any."""
+        if self._versions.get(feed) != version:
+            self._versions[feed] = version
+            self.version += 1
         if keys is None:
-            self.fold()
             self._kept.clear()
             self._dependents.clear()
+            self._families.clear()
             self._tallies.clear()
             self._bytes = 0
             return
@@ -170,17 +187,41 @@ class Memo:
 
     def fold(self) -> None:
         """Count what was answered again; done before each scrape, too."""
-        for tally in self._tallies.values():
-            tally.fold()
+        self._tallies.fold()
+
+    def _seen_before(self, mark: int) -> bool:
+        seen = self._seen
+        if mark in seen:
+            return True
+        if len(seen) >= _MAX_SEEN:
+            seen.clear()
+        seen.add(mark)
+        return False
+
+    def _put(
+        self,
+        packet: bytes,
+        answer: bytes,
+        tally: Tally,
+        retold: tuple[Retold, ...],
+        depends: tuple[bytes, ...],
+        version: int,
+        countdown: Countdown | None,
+    ) -> None:
+        if packet in self._kept:
+            self._drop(packet)
+        kept = self._kept[packet] = Kept(answer, tally, retold, depends, version, countdown)
+        self._bytes += _weight(packet, kept)
+        for key in depends:
+            self._dependents.setdefault(key, []).append(packet)
+        while self._bytes > _MAX_BYTES:  # several at once: the way to a dict's first entry leads over what was dropped
+            for oldest in tuple(islice(self._kept, len(self._kept) // 64 + 1)):
+                self._drop(oldest)
 
     def _drop(self, packet: bytes) -> None:
         kept = self._kept.pop(packet)
-        self._bytes -= _weight(packet, kept.answer)
-        tally = kept.tally
-        tally.users -= 1
-        if not tally.users:
-            tally.fold()
-            del self._tallies[tally.repeats]
+        self._bytes -= _weight(packet, kept)
+        self._tallies.give_back(kept.tally)
         for key in kept.depends:
             packets = self._dependents.get(key)
             if packets is not None:
@@ -189,5 +230,5 @@ class Memo:
                     del self._dependents[key]
 
 
-def _weight(packet: bytes, answer: bytes) -> int:
-    return len(packet) + len(answer) + _ENTRY_BYTES
+def _weight(packet: bytes, kept: Kept) -> int:
+    return len(packet) + len(kept.answer) + _ENTRY_BYTES + len(kept.retold) * _RETOLD_BYTES

@@ -12,11 +12,14 @@ from waypost.wire.query import Query
 from waypost.wire.reply import Reply
 
 if TYPE_CHECKING:
+    from waypost.dispatch.ahead import Road
     from waypost.dispatch.serve import Server
     from waypost.dispatch.site import Site
 
 Address = tuple[str, int] | tuple[str, int, int, int]
 """What a socket gives as peer: host and port, and for IPv6 flow and scope."""
+Retold = Callable[[bytes, Address, float], None]
+"""Takes a query's packet, its client, and how many seconds it took."""
 
 
 class Request:
@@ -26,8 +29,11 @@ class Request:
     child with `asking`. `received` is on the `time.perf_counter` clock, in seconds. `depth` counts nested internal
     look-ups. `metadata` is None unless the block collects it. `trace` takes notes while explaining. `asked` is, for a
     child, the question that came into the chain, which access rules must see too. `sign`, if set, makes of each message
-    of the reply the one that leaves; a child has it too, as a sign that who asked is known. `repeats` is a list if the
-    answer may be kept by `dispatch.memo`: plugins that count append how to count more of the same.
+    of the reply the one that leaves; a child has it too, as a sign that who asked is known. `repeats` and `retold` are
+    lists if the answer may be kept by `dispatch.memo`: plugins that count append to the one how to count more of the
+    same, plugins that write of each query to the other how to write of another of the same; a plugin that must see
+    every query itself sets `repeats` to None. `road` is how a plugin would send on more of the same, `given` what came
+    of that for this query (see `dispatch.ahead`).
     """
 
     __slots__ = (
@@ -35,11 +41,14 @@ class Request:
         "client",
         "datagram",
         "depth",
+        "given",
         "local",
         "metadata",
         "query",
         "received",
         "repeats",
+        "retold",
+        "road",
         "server",
         "sign",
         "site",
@@ -63,6 +72,9 @@ class Request:
         self.local = local
         self.asked: Query | None = None
         self.repeats: list[Callable[[Again], None]] | None = None
+        self.retold: list[Retold] | None = None
+        self.road: Road | None = None
+        self.given: object = None
         self.sign: Callable[[bytes], bytes] | None = None
         self.site: Site | None = None
         self.metadata: dict[str, Callable[[], str]] | None = None
@@ -101,9 +113,11 @@ class Request:
 
     def asking(self, qname: bytes, qtype: int, qclass: int = consts.CLASS_IN) -> Request:
         """The same client asking another question: what a rewriting plugin hands to the next one."""
-        child = Request(
-            self.query.asking(qname, qtype, qclass), self.client, self.server, self.datagram, self.received, self.local
-        )
+        return self.with_query(self.query.asking(qname, qtype, qclass))
+
+    def with_query(self, query: Query) -> Request:
+        """The same for a query that is made already."""
+        child = Request(query, self.client, self.server, self.datagram, self.received, self.local)
         child.asked = self.asked or self.query
         child.sign = self.sign
         child.site = self.site

@@ -11,8 +11,10 @@ import traceback
 from collections.abc import Awaitable
 from functools import partial
 
+from waypost.dispatch.ahead import Answer, Messages, Trip
 from waypost.dispatch.handler import Outcome, then
-from waypost.dispatch.memo import Memo
+from waypost.dispatch.learning import learn_from_reply, learn_from_trip, learn_road
+from waypost.dispatch.memo import NEW, Memo, Sighting
 from waypost.dispatch.pending import Pending
 from waypost.dispatch.proxying import ProxyPolicy
 from waypost.dispatch.request import Address, Request
@@ -27,11 +29,6 @@ from waypost.wire.errors import Rejected
 from waypost.wire.fit import bad_version, pack, reply_size
 from waypost.wire.query import Query, parse_query
 from waypost.wire.reply import Reply, copied_flags, failure
-
-Messages = bytes | tuple[bytes, ...] | None
-"""What to send: one message, several (zone transfers over a stream), or nothing."""
-Answer = Messages | Awaitable[Messages]
-"""The same, now or later."""
 
 # The server writes these itself when no plugin wrote a message; any other rcode without a message is silence.
 _SERVER_WRITTEN = frozenset((consts.FORMERR, consts.SERVFAIL, consts.NOTIMP, consts.REFUSED))
@@ -49,6 +46,7 @@ class Server:
 
     __slots__ = (
         "_any_class",
+        "_cut",
         "_dropped",
         "_panics",
         "_same_for_all",
@@ -81,6 +79,7 @@ class Server:
         self.stacktrace = False
         self._any_class = False
         self._same_for_all = True
+        self._cut: frozenset[bytes] = frozenset()
         self._dropped = metrics.shared(Traffic).meter(self.label, "dropped", "", "")
         self._panics = metrics.counter("coredns_panics_total", "A metrics that counts the number of panics.").labels()
 
@@ -93,15 +92,26 @@ class Server:
         self.proxying = site.proxying or self.proxying
         self.sheds = self.sheds or site.sheds
         self._any_class = self._any_class or any(name in site.handlers for name in _OPEN_CLASSES)
+        self._cut |= {names.parent(zone_cut) for zone_cut in (zone, *site.cuts)}
         # Which block answers must not depend on the client either.
         self._same_for_all = self._same_for_all and not site.filters and site.collect is None
 
     def serve(self, wire: bytes, client: Address, datagram: bool, local: Address | None = None) -> Answer:
         """Answer one packet (a UDP payload or one TCP message) from `client`.
 
-        For datagrams a listener first asks the memo of the client's family whether it has the answer (`Memo.recall`).
+        For datagrams a listener first asks the memo of the client's family whether it has the answer, or a passage
+        (`Memo.recall`).
         """
-        received = time.perf_counter()
+        return self._ask(wire, client, datagram, local, time.perf_counter(), None)
+
+    def resume(self, wire: bytes, client: Address, received: float, trip: Trip) -> Answer:
+        """Answer a datagram that went upstream by a passage, now that there is a reply or none (`dispatch.ahead`)."""
+        return self._ask(wire, client, True, None, received, trip)
+
+    def _ask(
+        self, wire: bytes, client: Address, datagram: bool, local: Address | None, received: float, trip: Trip | None
+    ) -> Answer:
+        """What the chain makes of a packet that was received at this time; with a `trip`, it has been upstream."""
         try:
             query = parse_query(wire)
         except Rejected as rejected:
@@ -120,16 +130,26 @@ class Server:
             if site is None or site.chain is None:
                 return self._refuse(request)
             request.site = site
-            if datagram and site.vouchers and self._same_for_all and self._memo(client).came_before(wire[2:]):
-                request.repeats = []
+            came: Sighting = NEW
+            if trip is not None:
+                request.given = trip.returned.given()
+            elif datagram and site.keeps and self._same_for_all:
+                came = self._memo(client).came_before(wire)
+            if came or trip is not None:
+                request.repeats, request.retold = [], []
             outcome = site.chain.serve(request)
             if type(outcome) is Reply:
                 answer = self._finish(request, outcome)
-                if request.repeats is not None and outcome.steady in site.vouchers and isinstance(answer, bytes):
-                    self._memo(client).keep(wire[2:], answer[2:], outcome, request.repeats)
+                if isinstance(answer, bytes):
+                    if came:
+                        learn_from_reply(self._memo(client), self._cut, request, outcome, answer, came)
+                    elif trip is not None:
+                        learn_from_trip(request, outcome, answer, trip)
                 return answer
         except Exception as exc:
             return self._finish_recovered(request, exc)
+        if came:
+            learn_road(self._memo(client), self._cut, request)
         if isinstance(outcome, Pending):
             return outcome.then(partial(self._finish, request)).rescue(partial(self._finish_recovered, request))
         return self._finish_later(request, outcome)  # type: ignore[arg-type]  # mypy does not narrow by type()

@@ -6,12 +6,12 @@ configuration can be checked without either.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from waypost.corefile.zones import ZoneAddress
-from waypost.dispatch.handler import Handler, link
+from waypost.dispatch.handler import Gated, Handler, link
 from waypost.dispatch.proxying import ProxyPolicy
 from waypost.dispatch.request import Request
 from waypost.dispatch.timeouts import Timeouts
@@ -143,6 +143,14 @@ class Site:
     chain: Handler | None = None
     vouchers: tuple[Handler, ...] = ()
     """Whose steady replies may be given again (see `dispatch.memo`)."""
+    cuts: frozenset[bytes] = frozenset()
+    """Zones, lower case, that make a difference to a handler of the chain's beginning (see `dispatch.siblings`)."""
+    senders: tuple[Handler, ...] = ()
+    """Whose queries may go ahead (see `dispatch.ahead`), for names outside of `occupied`, if all `gated` admit them."""
+    occupied: tuple[bytes, ...] = ()
+    gated: tuple[Gated, ...] = ()
+    keeps: bool = False
+    """There may be something for a memo."""
 
     def __post_init__(self) -> None:
         self.zones = tuple(names.from_text(address.zone) for address in self.addresses)
@@ -177,6 +185,25 @@ class Site:
         opaque = (n for n, handler in enumerate(handlers) if not getattr(handler, "transparent", False))
         reached = handlers[: next(opaque, len(handlers)) + 1]
         self.vouchers = tuple(handler for handler in reached if getattr(handler, "vouches", False))
+        self.cuts = frozenset(self.zones).union(*map(_cuts, reached))
+        self._link_senders(handlers)
+        self.keeps = bool(self.vouchers or self.senders)
+
+    def _link_senders(self, handlers: Sequence[Handler]) -> None:
+        senders: list[Handler] = []
+        gated: list[Gated] = []
+        occupied: set[bytes] = set()
+        for handler in handlers:
+            if getattr(handler, "sends_ahead", False):
+                senders.append(handler)
+            elif getattr(handler, "confined", False):
+                occupied |= _cuts(handler)
+            elif isinstance(handler, Gated):
+                gated.append(handler)
+            elif getattr(handler, "vouches", False) or not getattr(handler, "transparent", False):
+                break
+            self.cuts |= _cuts(handler)
+        self.senders, self.occupied, self.gated = tuple(senders), tuple(occupied), tuple(gated)
 
     def accepts(self, request: Request) -> bool:
         """True if every view filter passes."""
@@ -185,3 +212,7 @@ class Site:
     def path(self, name: str) -> str:
         """A file name from the Corefile, relative ones below `root`."""
         return name if name.startswith("/") or not self.root else f"{self.root.rstrip('/')}/{name}"
+
+
+def _cuts(handler: Handler) -> frozenset[bytes]:
+    return frozenset(getattr(handler, "cuts", ()))

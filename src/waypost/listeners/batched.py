@@ -9,7 +9,6 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from waypost.dispatch.request import Address
 from waypost.toolkit.mmsg import (
@@ -34,14 +33,13 @@ _V4_INDEX = 16 // 4
 _V6_ADDRESS = 16
 _V6_INDEX = _V6_ADDRESS + 16
 _NO_INTERFACE = array("I", [0] * BATCH)
+# So many clients of late: a resolver asks several times from one port.
+_MAX_KNOWN = 1024
 _LINK_LOCAL = b"\xfe\x80"
 
 
-class RawWay(NamedTuple):
-    """The client's socket address and, on a wildcard socket, the control messages of its query: both as they came."""
-
-    name: bytes
-    control: bytes
+RawWay = tuple[bytes, bytes]
+"""The client's socket address and, on a wildcard socket, the control messages of its query: both as they came."""
 
 
 class _Addresses:
@@ -65,12 +63,13 @@ class Batched:
     """The datagrams of one socket. Answers at once leave from the places of their queries, later ones by copies of
     the addresses there."""
 
-    __slots__ = ("_batch", "_came", "_format", "_go", "_late", "_sock", "_v6")
+    __slots__ = ("_batch", "_came", "_format", "_go", "_known", "_late", "_sock", "_v6")
 
     def __init__(self, sock: socket.socket, wildcard: bool, calls: Calls) -> None:
         self._sock = sock
         self._v6 = sock.family == socket.AF_INET6
         self._format = _V6_NAME if self._v6 else _V4_NAME
+        self._known: dict[bytes, Address] = {}
         self._came, self._go = _Addresses(wildcard), _Addresses(wildcard)
         size = self._format.size
         self._batch = Batch(calls, size, self._came.names_at, self._came.controls_at)
@@ -86,7 +85,20 @@ class Batched:
 
     def client(self, number: int) -> Address:
         """Who sent a datagram."""
-        return self._address_in(self._came.names, number * NAME_SPACE)
+        at = number * NAME_SPACE
+        return self._client(bytes(self._came.names[at : at + self._format.size]))
+
+    def client_of(self, way: RawWay) -> Address:
+        """Who sent the datagram that is answered this way."""
+        return self._client(way[0])
+
+    def _client(self, name: bytes) -> Address:
+        known = self._known.get(name)
+        if known is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = self._known[name] = self._address_in(name, 0)
+        return known
 
     def way(self, number: int) -> RawWay:
         """How its answer is sent later."""
@@ -94,9 +106,9 @@ class Batched:
         name = bytes(self._came.names[at : at + self._format.size])
         controls = self._came.controls
         if controls is None:
-            return RawWay(name, b"")
+            return name, b""
         at = number * CONTROL_SPACE
-        return RawWay(name, bytes(controls[at : at + self._batch.fields[number * HEADER + CONTROL_LENGTH]]))
+        return name, bytes(controls[at : at + self._batch.fields[number * HEADER + CONTROL_LENGTH]])
 
     def send(self, answers: Sequence[bytes | None]) -> int:
         """Send what is there; gives how many could not be sent."""
@@ -124,11 +136,12 @@ class Batched:
         return lost
 
     def _address(self, place: int, way: RawWay) -> None:
+        name, control = way
         at = place * NAME_SPACE
-        self._go.names[at : at + len(way.name)] = way.name
+        self._go.names[at : at + len(name)] = name
         if self._go.controls is not None:
-            at, size = place * CONTROL_SPACE, len(way.control)
-            self._go.controls[at : at + size] = way.control
+            at, size = place * CONTROL_SPACE, len(control)
+            self._go.controls[at : at + size] = control
             self._late.fields[place * HEADER + CONTROL_LENGTH] = size
 
     def _from_any_interface(self, controls: memoryview, count: int) -> None:
@@ -156,10 +169,10 @@ class Batched:
     def _alone(self, answers: Iterable[tuple[bytes, RawWay]]) -> int:
         """Send answers that no slot has room for."""
         lost = 0
-        for answer, way in answers:
+        for answer, (name, control) in answers:
             lost += 1
             with suppress(OSError):
-                self._sock.sendmsg((answer,), _control_of(way.control), 0, self._address_in(way.name, 0))
+                self._sock.sendmsg((answer,), _control_of(control), 0, self._address_in(name, 0))
                 lost -= 1
         return lost
 

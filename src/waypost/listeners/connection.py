@@ -11,8 +11,9 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from waypost.dispatch.ahead import Messages
 from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Messages, Server
+from waypost.dispatch.serve import Server
 from waypost.listeners.owner import Owner
 
 # How long a connection that we have half closed may go on sending.
@@ -169,7 +170,6 @@ class TcpConnection(asyncio.Protocol):
     def _wait(self, server: Server, answer: Awaitable[Messages]) -> None:
         self._task = asyncio.get_running_loop().create_task(self._write_later(answer))
         server.waiting.add(self._task)
-        self._task.add_done_callback(server.waiting.discard)
 
     async def _write_later(self, waiting: Awaitable[Messages]) -> None:
         try:

@@ -29,6 +29,10 @@ class Datagrams(Protocol):
         """How its answer is sent later: something for `send_later`."""
         ...
 
+    def client_of(self, way: Any) -> Address:
+        """Who sent the datagram that is answered this way."""
+        ...
+
     def send(self, answers: Sequence[bytes | None]) -> int:
         """Send to each client its answer, if it has one already; gives how many could not be sent."""
         ...
@@ -82,6 +86,10 @@ class OneByOne:
         """How its answer is sent later."""
         client, control = self._received[number]
         return Way(client, from_there(control))
+
+    def client_of(self, way: Way) -> Address:
+        """Who sent the datagram that is answered this way."""
+        return way.client
 
     def send(self, answers: Sequence[bytes | None]) -> int:
         """Send what is there; gives how many could not be sent."""

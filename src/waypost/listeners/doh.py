@@ -8,7 +8,8 @@ from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Final
 
-from waypost.dispatch.serve import Answer, Messages, Server
+from waypost.dispatch.ahead import Answer, Messages
+from waypost.dispatch.serve import Server
 from waypost.listeners.http import HttpRequest, HttpResponse, Peer
 from waypost.listeners.overquic import ask_over_quic
 from waypost.listeners.padding import padded

@@ -8,7 +8,7 @@ from typing import Final
 
 from aioquic.quic import events
 
-from waypost.dispatch.serve import Answer, Messages
+from waypost.dispatch.ahead import Answer, Messages
 from waypost.listeners.overquic import ask_over_quic
 from waypost.listeners.padding import framed_and_padded
 from waypost.listeners.quicpeer import QuicPeer, cancel

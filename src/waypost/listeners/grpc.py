@@ -7,7 +7,8 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote
 
-from waypost.dispatch.serve import Messages, Server
+from waypost.dispatch.ahead import Messages
+from waypost.dispatch.serve import Server
 from waypost.listeners.http import HttpRequest, HttpResponse, Peer
 from waypost.listeners.padding import padded
 from waypost.toolkit import dnspacket

@@ -180,7 +180,6 @@ class HttpConnection(asyncio.Protocol):
             self._awaited.add(stream)
             task = asyncio.get_running_loop().create_task(self._answer_later(codec, stream, answer))
             server.waiting.add(task)
-            task.add_done_callback(server.waiting.discard)
 
     async def _answer_later(self, codec: Codec, stream: int, waiting: Awaitable[HttpResponse]) -> None:
         """An answer that nobody waits for any more is worked out all the same: others may wait for the same data."""

@@ -11,8 +11,9 @@ import time
 from collections.abc import Awaitable
 from typing import Final
 
+from waypost.dispatch.ahead import Answer, Messages
 from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Answer, Messages, Server
+from waypost.dispatch.serve import Server
 from waypost.wire import consts
 from waypost.wire.errors import Rejected
 from waypost.wire.query import parse_query
@@ -25,9 +26,8 @@ def ask_over_quic(server: Server, wire: bytes, client: Address) -> Answer:
     """The answer to one message."""
     if _is_transfer(wire):
         return server.serve(wire, client, False)
-    answer: Answer = server.memos[len(client) > 2].recall(wire, time.perf_counter())
-    if answer is None:
-        answer = server.serve(wire, client, True)
+    kept = server.memos[len(client) > 2].recall(wire, time.perf_counter(), lambda _: client)
+    answer = kept if isinstance(kept, bytes) else server.serve(wire, client, True)
     if isinstance(answer, Awaitable):
         return _later(server, wire, client, answer)
     return server.serve(wire, client, False) if _is_cut(answer) else answer

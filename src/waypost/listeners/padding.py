@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from waypost.dispatch.serve import Messages
+from waypost.dispatch.ahead import Messages
 from waypost.listeners.connection import framed
 from waypost.wire import consts
 

@@ -7,9 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Self
 
+from waypost.dispatch.ahead import Answer
 from waypost.dispatch.proxying import REJECT, SKIP, USE, ProxyPolicy
 from waypost.dispatch.request import Address
-from waypost.dispatch.serve import Answer, Server
+from waypost.dispatch.serve import Server
 from waypost.listeners.proxy_header import BadHeader, Verdict, parse_header
 from waypost.log import Log
 from waypost.metrics.registry import CounterFamily
@@ -64,7 +65,9 @@ class ProxiedDatagrams:
         former.server = server
         return former
 
-    def recall(self, wire: bytes, received: float) -> bytes | None:
+    def recall(
+        self, wire: bytes, received: float, client_of: Callable[[int], Address], number: int = 0
+    ) -> bytes | None:
         """Nothing, in place of the memo's: first the header must be taken off."""
         return None
 
@@ -80,8 +83,8 @@ class ProxiedDatagrams:
                 return None
         if not wire:  # a header alone begins a session
             return None
-        kept = self.server.memos[len(client) > 2].recall(wire, time.perf_counter())
-        return self.server.serve(wire, client, datagram) if kept is None else kept
+        kept = self.server.memos[len(client) > 2].recall(wire, time.perf_counter(), lambda _: client)
+        return kept if isinstance(kept, bytes) else self.server.serve(wire, client, datagram)
 
     def _unwrap(self, wire: bytes, peer: Address, choice: str) -> tuple[bytes, Address]:
         """What is behind the header, and for whom the peer speaks. Raises BadHeader."""

@@ -152,7 +152,6 @@ class QuicPeer:
         host.waiting += 1
         task = self._loop.create_task(self._wait(waiting, then))
         self.server.waiting.add(task)
-        task.add_done_callback(self.server.waiting.discard)
         return True
 
     def finish(self) -> None:

@@ -54,6 +54,10 @@ class Shedding:
         """Who sent a datagram."""
         return self._inner.client(number)
 
+    def client_of(self, way: Any) -> Address:
+        """Who sent the datagram that is answered this way."""
+        return self._inner.client_of(way)
+
     def way(self, number: int) -> Any:
         """How its answer is sent later."""
         return self._inner.way(number)

@@ -13,8 +13,10 @@ import warnings
 from collections.abc import Awaitable, Coroutine
 from typing import Any
 
+from waypost.dispatch.ahead import Answer, Destination, Journey, Messages, Passage
 from waypost.dispatch.pending import Pending
-from waypost.dispatch.serve import Messages, Server
+from waypost.dispatch.request import Address
+from waypost.dispatch.serve import Server
 from waypost.dispatch.waiting import Waiting
 from waypost.listeners.datagrams import Datagrams, datagrams
 from waypost.listeners.proxied import ProxiedDatagrams
@@ -125,13 +127,17 @@ class UdpListener:
         recall, serve = (
             (server.memos[self._v6].recall, server.serve) if proxied is None else (proxied.recall, proxied.serve)
         )
+        client_of = datagrams.client
         answers: list[bytes | None] = []
         for number, wire in enumerate(packets):
-            kept = recall(wire, received)
-            if kept is not None:
+            kept = recall(wire, received, client_of, number)
+            if isinstance(kept, bytes):
                 answers.append(kept)
                 continue
-            answer = serve(wire, datagrams.client(number), True)
+            if kept is not None and self._depart(server, kept, wire, received, number):
+                answers.append(None)
+                continue
+            answer = serve(wire, client_of(number), True)
             if isinstance(answer, bytes):
                 answers.append(answer)
                 continue
@@ -143,7 +149,30 @@ class UdpListener:
             self._drop("socket").inc(lost)
         return len(packets) == BATCH
 
-    def _later(self, server: Server, answer: Awaitable[Messages], way: Any) -> None:
+    def _depart(self, server: Server, passage: Passage, wire: bytes, received: float, number: int) -> bool:
+        """Send a query on at once, if that can be done (see `dispatch.ahead`)."""
+        if len(self._waiting) >= _MAX_WAITING or not passage.admits(wire):
+            return False
+        if not passage.road.send(Journey(self, server, passage, wire, received, self._datagrams.way(number))):
+            return False
+        self._waiting.begin()
+        server.waiting.begin()
+        return True
+
+    def client_of(self, way: Any) -> Address:
+        """Who sent a query, by the way of its answer."""
+        return self._datagrams.client_of(way)
+
+    def land(self, journey: Journey, answer: Answer) -> None:
+        """Send the answer to a query that was sent on."""
+        self._waiting.end()
+        journey.server.waiting.end()
+        if type(answer) is bytes:
+            self._send(answer, journey.way)
+        elif isinstance(answer, Awaitable):
+            self._later(journey.server, answer, journey.way)
+
+    def _later(self, server: Destination, answer: Awaitable[Messages], way: Any) -> None:
         if len(self._waiting) >= _MAX_WAITING:
             _give_up(answer)
             self._drop("overload").inc()
@@ -152,24 +181,23 @@ class UdpListener:
         else:
             assert self._loop is not None
             task = self._loop.create_task(self._send_later(answer, way))
-            for waiting in (self._waiting, server.waiting):
-                waiting.add(task)
-                task.add_done_callback(waiting.discard)
+            self._waiting.add(task)
+            server.waiting.add(task)
 
-    def _follow(self, server: Server, answer: Pending[Messages], way: Any) -> None:
+    def _follow(self, server: Destination, answer: Pending[Messages], way: Any) -> None:
         """Send when it is there: no task is needed for that."""
 
         def done(messages: Messages) -> None:
-            self._waiting.discard(answer)
-            server.waiting.discard(answer)
+            self._waiting.end()
+            server.waiting.end()
             self._send(messages, way)
 
         def failed(error: Exception) -> None:
             done(None)
             raise error
 
-        self._waiting.add(answer)
-        server.waiting.add(answer)
+        self._waiting.begin()
+        server.waiting.begin()
         answer.finish(done, failed)
 
     async def _send_later(self, waiting: Awaitable[Messages], way: Any) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -91,7 +91,7 @@ class Finding:
     With workers the supervisor sends the probes, which come to any of them: it tells them, in one letter and a name.
     """
 
-    __slots__ = ("_tell", "came_back", "looping", "lost", "probe", "seen", "started")
+    __slots__ = ("_tell", "came_back", "looping", "lost", "probe", "seen", "started", "told", "version")
 
     def __init__(self) -> None:
         self.started = False
@@ -102,6 +102,10 @@ class Finding:
         self.came_back = False
         self.lost: Callable[[], None] = lambda: None
         """What to do when a loop is gone."""
+        self.version = 0
+        """How often that there is a loop, or none, was found out."""
+        self.told: list[Callable[[Sequence[bytes] | None], None]] = []
+        """Who wants to know, see `ChangeFeed`."""
         self._tell: Callable[[bytes], None] = lambda data: None
 
     def begin(self) -> None:
@@ -117,9 +121,16 @@ class Finding:
     def end(self) -> None:
         """We have looked: unless a probe `came_back`, there is no loop."""
         if self.looping and not self.came_back:
-            self.looping = False
+            self.turn(looping=False)
             self.lost()
         self._tell(_END)
+
+    def turn(self, *, looping: bool) -> None:
+        """There is a loop now, or none any more."""
+        self.looping = looping
+        self.version += 1
+        for call in tuple(self.told):
+            call(None)
 
     def start(self) -> None:
         """The process has started: a loop does not end it any more."""
@@ -166,6 +177,8 @@ class Loop:
     """
 
     name = "loop"
+    confined = True
+    zones: tuple[bytes, ...] = ()
     next: Handler
 
     def __init__(self, config: Config, site: Site, exchange: Exchange, finding: Finding) -> None:
@@ -186,6 +199,8 @@ class Loop:
     def serve(self, request: Request) -> Outcome:
         """Pass everything on, but the probe that has come round too often, and while there is a loop all else."""
         query = request.query
+        if query.qtype == consts.TYPE_HINFO:  # each one counts
+            request.repeats = None
         finding = self._finding
         if query.name == finding.probe and query.qtype == consts.TYPE_HINFO:
             finding.seen += 1
@@ -197,6 +212,17 @@ class Loop:
             return _CUT
         return self.next.serve(request)
 
+    @property
+    def version(self) -> int:
+        """Changes when a loop is found or gone."""
+        return self._finding.version
+
+    def subscribe(self, callback: Callable[[Sequence[bytes] | None], None]) -> Callable[[], None]:
+        """Be told of that: whatever was forwarded of late may be cut from then on."""
+        told = self._finding.told
+        told.append(callback)
+        return partial(told.remove, callback)
+
     def _find(self, request: Request) -> None:
         """The probe came back: say so, unless it is known."""
         finding = self._finding
@@ -204,7 +230,7 @@ class Loop:
         finding.came_back = True
         if finding.looping:
             return
-        finding.looping = True
+        finding.turn(looping=True)
         self._detected.set(1)
         host, port = request.client[0], request.client[1]
         client = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

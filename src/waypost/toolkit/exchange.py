@@ -17,7 +17,7 @@ from waypost.toolkit.upstream_pool import PoolLimits
 from waypost.toolkit.upstream_reply import query_tail
 from waypost.toolkit.upstream_stream import StreamConnection
 from waypost.toolkit.upstream_tcp import stream_pool
-from waypost.toolkit.upstream_udp import UdpSockets
+from waypost.toolkit.upstream_udp import DatagramAsker, UdpSockets
 from waypost.wire import consts
 from waypost.wire.message import Message
 from waypost.wire.query import Query
@@ -60,6 +60,11 @@ class UpstreamClient(Protocol):
         """
         ...
 
+    @property
+    def datagrams(self) -> UdpSockets | None:
+        """Where queries over UDP leave, None if the protocol is another."""
+        ...
+
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""
         ...
@@ -100,8 +105,13 @@ class Client:
         """Ask over UDP, if whatever comes back over it is the reply. Raises UpstreamError."""
         if self._tls is not None or transport.stream or transport.retry_truncated:
             return False
-        self._datagrams.post(query, query_tail(query), receiver)
+        self._datagrams.post(DatagramAsker(query, receiver), query_tail(query))
         return True
+
+    @property
+    def datagrams(self) -> UdpSockets | None:
+        """Where queries over UDP leave, None if the protocol is another."""
+        return self._datagrams if self._tls is None else None
 
     async def ask(self, query: Query, transport: Transport) -> Message:
         """The reply to a query. Raises UpstreamError; Mismatch if the reply answers something else."""

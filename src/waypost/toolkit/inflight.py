@@ -6,6 +6,7 @@ import asyncio
 import os
 import struct
 from collections.abc import Callable, Container
+from typing import Generic, Protocol, TypeVar
 
 from waypost.toolkit.upstream_errors import UpstreamError
 from waypost.wire.message import Message
@@ -14,11 +15,34 @@ from waypost.wire.query import Query
 Answer = asyncio.Future[Message]
 Receiver = Callable[[Message | UpstreamError], None]
 """Takes the reply, or why there is none."""
-Waiting = tuple[Receiver, Query, float]
-"""Who gets the reply, the question it must answer, and the deadline on the loop's clock."""
 
 _BATCH = 256
 _UNPACK = struct.Struct(f"{_BATCH}H").unpack
+
+
+class Waiter(Protocol):
+    """Somebody who waits for a reply."""
+
+    def fail(self, error: UpstreamError) -> None:
+        """There will be none."""
+        ...
+
+
+W = TypeVar("W", bound=Waiter)
+
+
+class Asker:
+    """Who gets the reply to a query."""
+
+    __slots__ = ("query", "receiver")
+
+    def __init__(self, query: Query, receiver: Receiver) -> None:
+        self.query = query
+        self.receiver = receiver
+
+    def fail(self, error: UpstreamError) -> None:
+        """There will be none."""
+        self.receiver(error)
 
 
 class MessageIds:
@@ -39,10 +63,10 @@ class MessageIds:
                 return message_id
 
 
-class InFlight:
+class InFlight(Generic[W]):
     """The waiting queries of one socket, all with the same timeout in seconds, and so in the order of their deadlines.
 
-    `on_late` gets the receivers of those whose time is up.
+    `waiting` has by message id who waits, and until when on the loop's clock. `on_late` gets those whose time is up.
     """
 
     __slots__ = ("_ids", "_loop", "_on_late", "_timeout", "_timer", "waiting")
@@ -52,37 +76,33 @@ class InFlight:
         loop: asyncio.AbstractEventLoop,
         ids: MessageIds,
         timeout: float,
-        on_late: Callable[[list[Receiver]], None],
+        on_late: Callable[[list[W]], None],
     ) -> None:
-        self.waiting: dict[int, Waiting] = {}
+        self.waiting: dict[int, tuple[W, float]] = {}
         self._ids = ids
         self._timeout = timeout
         self._on_late = on_late
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, query: Query, receiver: Receiver) -> int:
+    def add(self, waiter: W) -> int:
         """A fresh message id for a query."""
         message_id = self._ids.draw(self.waiting)
         deadline = self._loop.time() + self._timeout
-        self.waiting[message_id] = (receiver, query, deadline)
+        self.waiting[message_id] = (waiter, deadline)
         if self._timer is None:
             self._timer = self._loop.call_at(deadline, self._sweep)
         return message_id
 
-    def settle(self, message_id: int, result: Message | UpstreamError) -> None:
-        """The reply, or the failure, of one query."""
-        self.waiting.pop(message_id)[0](result)
-
     def forget(self, message_id: int) -> None:
-        """A query that was not sent."""
+        """A query that has its reply, or was not sent."""
         del self.waiting[message_id]
 
     def fail_all(self, error: UpstreamError) -> None:
         """Nothing will come any more."""
         late, self.waiting = self.waiting, {}
-        for receiver, _, _ in late.values():
-            receiver(error)
+        for waiter, _ in late.values():
+            waiter.fail(error)
 
     def close(self) -> None:
         """Cancel the timer; nothing may be added any more."""
@@ -94,12 +114,12 @@ class InFlight:
         self._timer = None
         now = self._loop.time()
         late = []
-        for message_id, (receiver, _, deadline) in list(self.waiting.items()):
+        for message_id, (waiter, deadline) in list(self.waiting.items()):
             if deadline > now:
                 self._timer = self._loop.call_at(deadline, self._sweep)
                 break
             del self.waiting[message_id]
-            late.append(receiver)
+            late.append(waiter)
         self._on_late(late)
 
 

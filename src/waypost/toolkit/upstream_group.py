@@ -33,7 +33,7 @@ class Watcher(Protocol):
 class Upstream:
     """One upstream with its sockets and its health."""
 
-    __slots__ = ("_metrics", "_now", "address", "client", "health", "text")
+    __slots__ = ("_metrics", "_now", "address", "client", "datagrams", "health", "text")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Upstream:
         self.address = address
         self.text = str(address)
         self.client = client
+        self.datagrams = client.datagrams
         probe = health.question()
         self.health = Health(
             health,
@@ -59,7 +60,7 @@ class Upstream:
         started = self._now()
 
         def received(result: Message | UpstreamError) -> None:
-            self._learn(result, started)
+            self.learn(result, started)
             receiver(result)
 
         try:
@@ -74,15 +75,20 @@ class Upstream:
         try:
             message = await self.client.ask(query, transport)
         except UpstreamError as exc:
-            self._learn(exc, started)
+            self.learn(exc, started)
             raise
-        self._learn(message, started)
+        self.learn(message, started)
         return message
 
-    def _learn(self, result: Message | UpstreamError, started: float) -> None:
+    def replied(self, rcode: int, started: float) -> None:
+        """It replied to a query that was sent at this time of `time.perf_counter`."""
+        self.health.replied(rcode)
+        self._metrics.replied(rcode, self._now() - started)
+
+    def learn(self, result: Message | UpstreamError, started: float) -> None:
+        """What came of a query that was sent at this time of `time.perf_counter`."""
         if type(result) is Message:
-            self.health.replied(result.rcode)
-            self._metrics.replied(result.rcode, self._now() - started)
+            self.replied(result.rcode, started)
         elif not isinstance(result, Mismatch | Busy):
             self.health.suspect()
 

@@ -25,6 +25,8 @@ class MultiplexedClient:
 
     __slots__ = ("_address", "_connect", "_pool", "_timeout")
 
+    datagrams = None
+
     def __init__(self, address: UpstreamAddress, connect: Connect, limits: PoolLimits, cache: SocketCache) -> None:
         self._address = address
         self._connect = connect

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
+from waypost.toolkit.inflight import Answer, Asker, InFlight, MessageIds, fill
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_dial import dial
 from waypost.toolkit.upstream_errors import ConnectionLost, UpstreamError, ends_text, same_error, timed_out, transfer
@@ -41,7 +41,7 @@ class StreamConnection(asyncio.Protocol):
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self.born = self.idle_since = self._heard = self._loop.time()
-        self._flight = InFlight(self._loop, ids, timeout, self._late)
+        self._flight: InFlight[Asker] = InFlight(self._loop, ids, timeout, self._late)
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._opened = asyncio.Event()
@@ -61,7 +61,7 @@ class StreamConnection(asyncio.Protocol):
             if self._error is not None or self._transport is None:
                 raise same_error(self._error or ConnectionLost("EOF"))
             answer: Answer = self._loop.create_future()
-            message_id = self._flight.add(query, fill(answer))
+            message_id = self._flight.add(Asker(query, fill(answer)))
             self._transport.write((len(tail) + 2).to_bytes(2, "big") + message_id.to_bytes(2, "big") + tail)
             return await answer
         finally:
@@ -115,17 +115,20 @@ class StreamConnection(asyncio.Protocol):
         del buffer[:start]
 
     def _received(self, data: bytes) -> None:
-        entry = self._flight.waiting.get(int.from_bytes(data[:2], "big"))
+        message_id = int.from_bytes(data[:2], "big")
+        entry = self._flight.waiting.get(message_id)
         if entry is None or len(data) < 12:
             return
         self.answered = True
-        self._flight.settle(int.from_bytes(data[:2], "big"), judge_message(data, entry[1]))
+        self._flight.forget(message_id)
+        asker = entry[0]
+        asker.receiver(judge_message(data, asker.query))
 
-    def _late(self, receivers: list[Receiver]) -> None:
+    def _late(self, askers: list[Asker]) -> None:
         """A connection on which nothing at all was heard while a query waited is as good as dead."""
         error = timed_out("tcp", self._ends())
-        for receiver in receivers:
-            receiver(error)
+        for asker in askers:
+            asker.fail(error)
         if self._loop.time() - self._heard >= self._timeout:
             self.retired = True
 

@@ -1,16 +1,16 @@
-"""Queries to one upstream over UDP, from sockets that live for a second or a handful of queries.
+"""Queries to one upstream over UDP, from sockets that live for a second or some queries.
 
 Every socket is connected, so that the kernel drops what comes from elsewhere and reports a closed port, and has a
-random source port. Sharing one among a few queries costs a fraction of a socket a query, and is too short-lived to be
-found out and flooded with forged replies (RFC 5452 section 9.2).
+random source port. Sharing one among as many queries as leave at once costs a fraction of a socket a query, and is too
+short-lived to be found out and flooded with forged replies (RFC 5452 section 9.2).
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from typing import Any, Protocol
 
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
+from waypost.toolkit.inflight import Answer, Asker, InFlight, MessageIds, Receiver, fill
 from waypost.toolkit.mmsg import BATCH, SLOT, packets_of
 from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_dial import connected_datagram_socket
@@ -25,13 +25,50 @@ from waypost.toolkit.upstream_errors import (
 )
 from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_reply import judge_datagram, udp_limit
+from waypost.wire.message import Message
 from waypost.wire.query import Query
 
-_QUERIES_A_SOCKET = 16
+_QUERIES_A_SOCKET = 32
 _LIFETIME = 1.0
 _MAX_SOCKETS = 128
 _MAX_WAITING = 16384
 _MAX_DATAGRAM = 65535
+
+
+class DatagramWaiter(Protocol):
+    """Somebody who waits for a datagram. `limit` is the longest in bytes that the question allows."""
+
+    limit: int
+
+    def judge(self, data: bytes) -> Any:
+        """What a datagram with the right id is: None for noise to wait past, else something for `deliver`."""
+        ...
+
+    def deliver(self, result: Any) -> None:
+        """Have it; called once, later."""
+        ...
+
+    def fail(self, error: UpstreamError) -> None:
+        """There will be none; called instead."""
+        ...
+
+
+class DatagramAsker(Asker):
+    """Who gets the reply to a query as a message."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, query: Query, receiver: Receiver) -> None:
+        super().__init__(query, receiver)
+        self.limit = udp_limit(query)
+
+    def judge(self, data: bytes) -> Message | UpstreamError | None:
+        """The reply, why it is none, or None for noise."""
+        return judge_datagram(data, self.query)
+
+    def deliver(self, result: Message | UpstreamError) -> None:
+        """Have it."""
+        self.receiver(result)
 
 
 class UdpSockets:
@@ -78,11 +115,11 @@ class UdpSockets:
         Raises UpstreamError if the query cannot be sent.
         """
         answer: Answer = asyncio.get_running_loop().create_future()
-        self.post(query, tail, fill(answer))
+        self.post(DatagramAsker(query, fill(answer)), tail)
         return answer
 
-    def post(self, query: Query, tail: bytes, receiver: Receiver) -> None:
-        """The same for a receiver, which is called once, later. Raises UpstreamError if the query cannot be sent."""
+    def post(self, waiter: DatagramWaiter, tail: bytes) -> None:
+        """The same for a waiter. Raises UpstreamError if the query cannot be sent."""
         if self._closed is not None:
             raise same_error(self._closed)
         if self.waiting >= _MAX_WAITING:
@@ -93,14 +130,14 @@ class UdpSockets:
         else:
             self.cache.misses.value += 1
             current = self._fresh()
-        current.send(query, tail, receiver)
+        current.send(waiter, tail)
 
-    def post_again(self, query: Query, tail: bytes, receiver: Receiver) -> None:
-        """A query that could not leave for what an earlier one met: its receiver is told if it still cannot."""
+    def post_again(self, waiter: DatagramWaiter, tail: bytes) -> None:
+        """A query that could not leave for what an earlier one met: its waiter is told if it still cannot."""
         try:
-            self.post(query, tail, receiver)
+            self.post(waiter, tail)
         except UpstreamError as exc:
-            receiver(exc)
+            waiter.fail(exc)
 
     def close(self) -> None:
         """Close every socket; queries that wait fail."""
@@ -130,13 +167,8 @@ class UdpSockets:
         return opened
 
 
-class _Outgoing(NamedTuple):
-    """A query that leaves at the end of this turn of the loop."""
-
-    message_id: int
-    query: Query
-    tail: bytes
-    receiver: Receiver
+_Outgoing = tuple[int, bytes, DatagramWaiter]
+"""A query that leaves at the end of this turn of the loop: its id, what is behind that, and who waits."""
 
 
 class _UdpSocket:
@@ -160,7 +192,7 @@ class _UdpSocket:
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._sock = connected_datagram_socket(owner.address, owner.source)
-        self._flight = InFlight(self._loop, ids, owner.timeout, self._late)
+        self._flight: InFlight[DatagramWaiter] = InFlight(self._loop, ids, owner.timeout, self._late)
         self._outgoing: list[_Outgoing] = []
         self._used = False
         self._large = False
@@ -168,15 +200,16 @@ class _UdpSocket:
         self._timer = self._loop.call_later(lifetime, self.retire)
         self._loop.add_reader(self._sock.fileno(), self._readable)
 
-    def send(self, query: Query, tail: bytes, receiver: Receiver) -> None:
-        """Send soon; the receiver gets the reply."""
-        message_id = self._flight.add(query, receiver)
+    def send(self, waiter: DatagramWaiter, tail: bytes) -> None:
+        """Send soon; the waiter gets the reply."""
+        message_id = self._flight.add(waiter)
         self._owner.waiting += 1
         self.uses_left -= 1
-        self._large = self._large or udp_limit(query) > SLOT
+        if waiter.limit > SLOT:
+            self._large = True
         if not self._outgoing:
             self._loop.call_soon(self._flush)
-        self._outgoing.append(_Outgoing(message_id, query, tail, receiver))
+        self._outgoing.append((message_id, tail, waiter))
 
     def retire(self) -> None:
         """Take no more queries; close once none waits."""
@@ -199,17 +232,17 @@ class _UdpSocket:
         try:
             while sent < len(outgoing) and self._flight.waiting:  # it may have been closed
                 some = outgoing[sent : sent + BATCH]
-                packets = [each.message_id.to_bytes(2, "big") + each.tail for each in some]
+                packets = [message_id.to_bytes(2, "big") + tail for message_id, tail, _ in some]
                 sent += self._owner.packets.send(self._sock, packets)
         except OSError as exc:
             error = transfer("write", "udp", self._ends(), exc)
             unsent = outgoing[sent:] if self._used or sent else []
-            for each in unsent:
-                self._flight.forget(each.message_id)
+            for message_id, _, _ in unsent:
+                self._flight.forget(message_id)
                 self._owner.waiting -= 1
             self.fail(error)
-            for each in unsent:
-                self._owner.post_again(each.query, each.tail, each.receiver)
+            for _, tail, waiter in unsent:
+                self._owner.post_again(waiter, tail)
         self._used = True
 
     def _readable(self) -> None:
@@ -233,16 +266,18 @@ class _UdpSocket:
         entry = self._flight.waiting.get(message_id)
         if entry is None:
             return
-        result = judge_datagram(data, entry[1])
+        waiter = entry[0]
+        result = waiter.judge(data)
         if result is not None:
             self._owner.waiting -= 1
-            self._flight.settle(message_id, result)
+            self._flight.forget(message_id)
+            waiter.deliver(result)
 
-    def _late(self, receivers: list[Receiver]) -> None:
-        self._owner.waiting -= len(receivers)
+    def _late(self, waiters: list[DatagramWaiter]) -> None:
+        self._owner.waiting -= len(waiters)
         error = timed_out("udp", self._ends())
-        for receiver in receivers:
-            receiver(error)
+        for waiter in waiters:
+            waiter.fail(error)
         if self._retired and not self._flight.waiting:
             self._close()
 

@@ -73,6 +73,14 @@ class Answered(NamedTuple):
 Result = Answered | UpstreamError
 
 
+class Failed(NamedTuple):
+    """What became of a query that had set out: the upstream, the error, and for how many seconds it was under way."""
+
+    upstream: Upstream
+    error: UpstreamError
+    seconds: float
+
+
 class Selection:
     """Asks the upstreams of a group until one answers. `broken` counts queries that found every upstream down."""
 
@@ -126,6 +134,33 @@ class Selection:
                     return pending
                 break
         self._go_on(pending, attempt, None)
+        return pending
+
+    def set_out(self) -> Upstream | None:
+        """Whom to send a query to that goes over UDP without `ask`; None if it must be `ask`.
+
+        Who gets one says `arrive` when there is an outcome.
+        """
+        for upstream in self._policy.order(self._group.members):
+            if not upstream.health.down:
+                if upstream.datagrams is None or self._limits.failover:
+                    return None
+                self._group.enter()
+                return upstream
+        return None
+
+    def arrive(self) -> None:
+        """A query that had set out has its outcome."""
+        self._group.leave()
+
+    def carry_on(self, query: Query, transport: Transport, failed: Failed, tell: Tell | None = None) -> Pending[Result]:
+        """Ask on where a query that had set out has failed."""
+        self._group.enter()
+        members = self._group.members
+        others = self._policy.order([upstream for upstream in members if upstream is not failed.upstream])
+        attempt = _Attempt(query, transport, members, (failed.upstream, *others), self._now() - failed.seconds, tell)
+        pending: Pending[Result] = Pending()
+        self._go_on(pending, attempt, _Tried(failed.upstream, failed.error))
         return pending
 
     def _go_on(self, pending: Pending[Result], attempt: _Attempt, tried: _Tried | None) -> None:

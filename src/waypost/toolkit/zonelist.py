@@ -22,6 +22,8 @@ class ZoneList:
     def match(self, name: bytes) -> bytes | None:
         """The longest zone that the lower-case name lies in."""
         zones = self.zones
+        if not zones:
+            return None
         i = 0
         while length := name[i]:
             if name[i:] in zones:

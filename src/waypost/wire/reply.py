@@ -18,6 +18,11 @@ Countdown = Callable[[], int]
 """The TTL in seconds that every record of a reply shows by now; negative: the reply is no longer right."""
 
 
+Alike = Callable[[bytes], bytes | None]
+"""Takes another first label of the name, lower case, with its length in front. Gives the key in live data for whose
+absence the name of that label is denied with the same reply, None if it is not."""
+
+
 class _Fields(TypedDict, total=False):
     rcode: int
     flags: int
@@ -40,13 +45,14 @@ class Reply:
     `error` says why a query failed, for the errors plugin. `written` is False for an outcome without a message.
     `depends` are keys of live data that made the answer: a cache drops it when one of them changes. `more` are further
     messages of the same answer (zone transfers); only stream transports can carry them. `steady` is the plugin that
-    vouches that nothing but the question, the data under `depends` and, with a `countdown`, the time made it; a changed
-    copy has neither.
+    vouches that nothing but the question, the data under `depends` and, with a `countdown`, the time made it. `alike`
+    says which siblings of the name get the same denial. A changed copy has none of the three.
     """
 
     __slots__ = (
         "_size",
         "additional",
+        "alike",
         "answer",
         "authority",
         "countdown",
@@ -90,6 +96,7 @@ class Reply:
         self.more = more
         self.steady = steady
         self.countdown = countdown
+        self.alike: Alike | None = None
         self._size = -1
 
     @property

@@ -8,6 +8,7 @@ import dns.message
 import dns.rrset
 import pytest
 
+from waypost.dispatch.ahead import Passage
 from waypost.dispatch.memo import Memo
 from waypost.metrics.traffic import Again
 from waypost.wire.record import Record
@@ -18,8 +19,14 @@ def kept_for(*depends: bytes) -> Reply:
     return Reply(0, 0, depends=depends, steady="source")
 
 
+def recalled(memo: Memo, wire: bytes, received: float) -> bytes | None:
+    answer = memo.recall(wire, received, lambda number: ("192.0.2.1", 4000))
+    assert not isinstance(answer, Passage)
+    return answer
+
+
 def is_kept(memo: Memo, packet: bytes) -> bool:
-    return memo.recall(b"id" + packet, 0.0) is not None
+    return recalled(memo, b"id" + packet, 0.0) is not None
 
 
 @pytest.mark.parametrize("depends", [(b"a",), (b"a", b"b"), (b"a", b"b", b"a")])
@@ -47,7 +54,7 @@ def test_a_packet_kept_again_has_the_newer_answer() -> None:
     memo.keep(b"one", b"old", kept_for(b"a"), ())
     memo.keep(b"one", b"new", kept_for(b"b"), ())
     memo.changed((b"a",), 1)
-    assert memo.recall(b"idone", 0.0) == b"idnew"
+    assert recalled(memo, b"idone", 0.0) == b"idnew"
 
 
 def test_the_oldest_leave_when_the_bytes_are_used_up() -> None:
@@ -84,17 +91,17 @@ def test_a_countdown_shows_what_is_left_until_the_reply_is_no_longer_right() -> 
     left = [30, 30, 29, 0, -1, -1]
     memo.keep(b"one", answer_of(30), Reply(0, 0, steady="cache", countdown=lambda: left.pop(0)), ())
     for ttl in (30, 30, 29, 0):
-        assert memo.recall(b"idone", 0.0) == b"id" + answer_of(ttl)
-    assert memo.recall(b"idone", 0.0) is None
+        assert recalled(memo, b"idone", 0.0) == b"id" + answer_of(ttl)
+    assert recalled(memo, b"idone", 0.0) is None
     memo.keep(b"one", answer_of(9), Reply(0, 0, steady="cache", countdown=lambda: 9), ())
-    assert memo.recall(b"idone", 0.0) == b"id" + answer_of(9)
+    assert recalled(memo, b"idone", 0.0) == b"id" + answer_of(9)
     assert len(memo) == 1
 
 
 def test_a_reply_that_was_right_only_when_it_was_kept() -> None:
     memo = Memo()
     memo.keep(b"one", answer_of(30), Reply(0, 0, steady="cache", countdown=lambda: -1), ())
-    assert memo.recall(b"idone", 0.0) is None
+    assert recalled(memo, b"idone", 0.0) is None
 
 
 def test_what_was_answered_again_is_counted_when_asked_and_before_it_is_forgotten() -> None:
@@ -108,15 +115,15 @@ def test_what_was_answered_again_is_counted_when_asked_and_before_it_is_forgotte
         memo.keep(packet, b"answer", kept_for(b"a"), (repeat,))
     now = time.perf_counter()
     for packet, received in ((b"one", now), (b"two", now - 1), (b"two", now - 2)):
-        memo.recall(b"id" + packet, received)
+        recalled(memo, b"id" + packet, received)
     memo.fold()
     memo.fold()
     assert counted == [(3, 2)]
-    memo.recall(b"idone", now + 60)
+    recalled(memo, b"idone", now + 60)
     memo.changed((b"a",), 1)
     assert counted == [(3, 2), (1, 0)]
     memo.keep(b"one", b"answer", kept_for(b"a"), (repeat,))
-    memo.recall(b"idone", now + 60)
+    recalled(memo, b"idone", now + 60)
     memo.changed(None, 2)
     assert counted == [(3, 2), (1, 0), (1, 0)]
 
@@ -126,5 +133,5 @@ def test_slow_ones_are_counted_before_they_are_too_many() -> None:
     memo = Memo()
     memo.keep(b"one", b"answer", kept_for(b"a"), (lambda again: counted.append(len(again.slow)),))
     for _ in range(2500):
-        memo.recall(b"idone", time.perf_counter() - 1)
+        recalled(memo, b"idone", time.perf_counter() - 1)
     assert counted == [1024, 1024]

@@ -146,21 +146,23 @@ async def test_it_is_an_outcome() -> None:
 async def test_waiting_until_all_have_ended() -> None:
     waiting = Waiting()
     await waiting.ended(60)
-    things = [object(), object()]
-    for thing in things:
-        waiting.add(thing)
+    event = asyncio.Event()
+    waiting.begin()
+    waiting.add(asyncio.get_running_loop().create_task(event.wait()))
     ending = asyncio.ensure_future(waiting.ended(60))
     await asyncio.sleep(0)
-    for thing in things:
-        assert len(waiting)
-        assert not ending.done()
-        waiting.discard(thing)
+    assert (len(waiting), ending.done()) == (2, False)
+    waiting.end()
+    await asyncio.sleep(0)
+    assert (len(waiting), ending.done()) == (1, False)
+    event.set()
     await ending
+    assert len(waiting) == 0
 
 
 async def test_waiting_has_an_end() -> None:
     waiting = Waiting()
-    waiting.add("for ever")
+    waiting.begin()
     await waiting.ended(0.001)
     assert len(waiting) == 1
 

@@ -12,6 +12,7 @@ import dns.message
 import pytest
 
 from support.listening import World, query, response
+from waypost.dispatch.ahead import Journey
 from waypost.listeners import sockets, udp
 from waypost.listeners.datagrams import Way
 from waypost.listeners.sockets import open_socket
@@ -182,6 +183,117 @@ class TestBounds:
             b.send(query("slow.", 1), query("a.", 2))
             assert await b.answered(1) == [2]
         assert caught == []
+
+
+class Road:
+    """Queries that go ahead of the chain, and come back when it is said, with a reply or with nothing to say."""
+
+    plugin = object()
+    data = b""
+    end = 0
+
+    def __init__(self, bench: Bench, *, there: bool = True) -> None:
+        self.there = there
+        self.journeys: list[Journey] = []
+        for memo in bench.world.server.memos:
+            memo.send_ahead(query("a0.org."), self, ())
+
+    def send(self, journey: Journey) -> bool:
+        if self.there:
+            self.journeys.append(journey)
+        return self.there
+
+    def given(self) -> object:
+        return "given"
+
+    async def back(self) -> None:
+        for journey in self.journeys:
+            journey.returned(self)
+        self.journeys.clear()
+        await turns(2)
+
+
+class TestQueriesThatGoAhead:
+    async def test_the_chain_is_asked_when_they_are_back(self, b: Bench) -> None:
+        road = Road(b)
+        b.send(*(query(f"a{n}.org.", n) for n in range(3)), query("a.org.", 3))
+        assert await b.answered(1) == [3]  # of another family: its first label has another length
+        assert ([request.given for request in b.world.plugin.seen], len(b.world.server.waiting)) == ([None], 3)
+        await road.back()
+        assert [await b.receive() for _ in range(3)] == [(n, b.address[0]) for n in range(3)]
+        assert [request.given for request in b.world.plugin.seen[1:]] == ["given"] * 3
+        assert {request.client[:2] for request in b.world.plugin.seen} == {b.client.getsockname()[:2]}
+        assert not b.world.server.waiting
+
+    @pytest.mark.parametrize("b", ["0.0.0.0"], indirect=True)
+    async def test_answers_leave_from_the_address_asked(self, b: Bench) -> None:
+        road = Road(b)
+        b.send(query("a1.org.", 1), to="127.0.0.2")
+        await turns(5)
+        await road.back()
+        assert await b.receive() == (1, "127.0.0.2")
+
+    @both_ways
+    async def test_a_road_that_is_closed(self, b: Bench) -> None:
+        Road(b, there=False)
+        b.send(query("a1.org.", 1))
+        assert await b.answered(1) == [1]
+        assert not b.world.server.waiting
+
+    @both_ways
+    async def test_a_chain_that_must_wait_then(self, b: Bench) -> None:
+        road = Road(b)
+        for memo in b.world.server.memos:
+            memo.send_ahead(query("slow.org."), road, ())
+        b.send(query("slow.org.", 1))
+        await turns(5)
+        await road.back()
+        assert len(b.world.server.waiting) == 1
+        await b.release(b"slow")
+        assert await b.answered(1) == [1]
+        assert not b.world.server.waiting
+
+    @both_ways
+    async def test_another_server_meanwhile(self, b: Bench) -> None:
+        road, successor = Road(b), World()
+        b.send(query("a1.org.", 1))
+        await turns(5)
+        b.listener.serve(successor.server)
+        await road.back()
+        assert await b.answered(1) == [1]
+        assert (len(b.world.plugin.seen), successor.plugin.seen) == (1, [])
+
+    @both_ways
+    async def test_closing_waits_for_them(self, b: Bench) -> None:
+        road = Road(b)
+        b.send(query("a1.org.", 1))
+        closing = asyncio.ensure_future(b.listener.close())
+        await turns(5)
+        assert not closing.done()
+        await road.back()
+        await closing
+        assert await b.answered(1) == [1]
+
+    @both_ways
+    async def test_not_too_many_at_a_time(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(udp, "_MAX_WAITING", 2)
+        road = Road(b)
+        b.send(*(query(f"a{n}.org.", n) for n in range(4)))
+        assert await b.answered(2) == [2, 3]  # through the chain, which may have the answer at hand
+        await road.back()
+        assert await b.answered(2) == [0, 1]
+
+    @both_ways
+    async def test_a_fault_on_the_way_back(self, b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nothing waits for ever for it."""
+        road = Road(b)
+        b.send(query("a1.org.", 1))
+        await turns(5)
+        b.world.server.debug = True
+        monkeypatch.setattr(b.world.plugin, "serve", None)
+        with pytest.raises(TypeError):
+            await road.back()
+        assert not b.world.server.waiting
 
 
 class TestErrors:

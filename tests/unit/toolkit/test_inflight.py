@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from support.chain import make_wire
-from waypost.toolkit.inflight import Answer, InFlight, MessageIds, Receiver, fill
+from waypost.toolkit.inflight import Answer, Asker, InFlight, MessageIds, fill
 from waypost.toolkit.upstream_errors import UpstreamError
-from waypost.wire.message import Message
 from waypost.wire.query import parse_query
 
 QUERY = parse_query(make_wire("example.org."))
@@ -39,41 +38,40 @@ class FakeLoop:
 
 
 class Asked:
-    """Receives what comes for one query."""
+    """Waits for the reply to one query."""
 
-    def __init__(self, flight: InFlight) -> None:
-        self.got: list[Message | UpstreamError] = []
-        self.receive = self.got.append
-        self.message_id = flight.add(QUERY, self.receive)
+    def __init__(self, flight: InFlight[Asked]) -> None:
+        self.got: list[UpstreamError] = []
+        self.message_id = flight.add(self)
+
+    def fail(self, error: UpstreamError) -> None:
+        self.got.append(error)
 
 
 async def test_each_query_ends_at_its_own_deadline() -> None:
     loop = FakeLoop()
-    late: list[list[Receiver]] = []
-    flight = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
-    receivers = []
+    late: list[list[Asked]] = []
+    flight: InFlight[Asked] = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
+    asked = []
     for now in (0.0, 0.5, 0.5, 1.5):
         loop.now = now
-        receivers.append(Asked(flight).receive)
+        asked.append(Asked(flight))
     assert len(loop.timers) == 1
     loop.advance(2.0)
-    assert late == [receivers[:1]]
+    assert late == [asked[:1]]
     loop.advance(2.5)
-    assert late[1:] == [receivers[1:3]]
+    assert late[1:] == [asked[1:3]]
     assert len(flight.waiting) == 1
     loop.advance(3.5)
-    assert late[2:] == [receivers[3:]]
+    assert late[2:] == [asked[3:]]
     assert (loop.timers, flight.waiting) == ([], {})
 
 
 async def test_answered_queries_are_never_late() -> None:
     loop = FakeLoop()
-    late: list[list[Receiver]] = []
-    flight = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
-    asked = Asked(flight)
-    error = UpstreamError("x")
-    flight.settle(asked.message_id, error)
-    assert asked.got == [error]
+    late: list[list[Asked]] = []
+    flight: InFlight[Asked] = InFlight(cast(Any, loop), MessageIds(), 2.0, late.append)
+    flight.forget(Asked(flight).message_id)
     loop.advance(10.0)
     assert late == [[]]
     Asked(flight)
@@ -82,20 +80,26 @@ async def test_answered_queries_are_never_late() -> None:
     assert late == [[]]
 
 
-async def test_answers_nobody_waits_for_any_more() -> None:
-    loop = asyncio.get_running_loop()
-    flight = InFlight(loop, MessageIds(), 2.0, lambda late: None)
-    answers: list[Answer] = [loop.create_future() for _ in range(2)]
-    first, _ = (flight.add(QUERY, fill(answer)) for answer in answers)
-    for answer in answers:
-        answer.cancel()
-    flight.settle(first, UpstreamError("x"))
-    flight.fail_all(UpstreamError("x"))
+async def test_all_are_told_that_nothing_will_come() -> None:
+    flight: InFlight[Asked] = InFlight(asyncio.get_running_loop(), MessageIds(), 2.0, lambda late: None)
+    asked = [Asked(flight), Asked(flight)]
+    error = UpstreamError("x")
+    flight.fail_all(error)
     flight.close()
+    assert [one.got for one in asked] == [[error], [error]]
+    assert flight.waiting == {}
+
+
+async def test_answers_nobody_waits_for_any_more() -> None:
+    answer: Answer = asyncio.get_running_loop().create_future()
+    asker = Asker(QUERY, fill(answer))
+    answer.cancel()
+    asker.fail(UpstreamError("x"))
+    asker.receiver(UpstreamError("x"))
 
 
 async def test_a_query_that_was_not_sent_is_forgotten() -> None:
-    flight = InFlight(asyncio.get_running_loop(), MessageIds(), 2.0, lambda late: None)
+    flight: InFlight[Asked] = InFlight(asyncio.get_running_loop(), MessageIds(), 2.0, lambda late: None)
     asked = Asked(flight)
     flight.forget(asked.message_id)
     flight.fail_all(UpstreamError("x"))

@@ -6,7 +6,7 @@ import dns.edns
 import pytest
 
 from support.chain import make_request, make_wire
-from waypost.dispatch.request import Request
+from waypost.dispatch.request import Address, Request
 from waypost.toolkit.replacer import compile_format
 from waypost.wire import consts
 from waypost.wire.edns import Opt, Option
@@ -131,3 +131,26 @@ def test_unknown_type_and_class() -> None:
     request = make_request(qtype="TYPE65280", qclass="CLASS7")
     assert filled("{type} {class}", request) == "TYPE65280 CLASS7"
     assert filled("{class}", make_request(qclass="ANY")) == "CLASS255"
+
+
+@pytest.mark.parametrize("client", [("192.0.2.9", 40000), ("fe80::1%eth0", 40000, 0, 2), ("2001:db8::1", 1, 0, 0)])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{common}",
+        "{combined}",
+        "{remote}",
+        "{duration} {port} {>id} {remote} {remote}",
+        "100% {name} %s %d {unknown} {} {0} %%",
+        "plain",
+        "{/a/b} {rsize} {local}",
+    ],
+)
+def test_more_of_the_same_is_the_same(template: str, client: Address) -> None:
+    written: list[str] = []
+    compiled = compile_format(template)
+    first = make_request("%s.{0}.example.org.")
+    compiled.again(first, answer(first), written.append)(b"\x12\x34" + first.query.wire[2:], client, 0.000142282)
+    second = make_request(wire=b"\x12\x34" + first.query.wire[2:])
+    second.client = client
+    assert written == [compiled(second, answer(second), 0.000142282)]

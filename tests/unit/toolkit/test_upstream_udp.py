@@ -32,7 +32,7 @@ from waypost.toolkit.upstream_address import UpstreamAddress
 from waypost.toolkit.upstream_errors import Busy, UpstreamError
 from waypost.toolkit.upstream_metrics import SocketCache
 from waypost.toolkit.upstream_reply import query_tail
-from waypost.toolkit.upstream_udp import UdpSockets
+from waypost.toolkit.upstream_udp import DatagramAsker, UdpSockets
 from waypost.wire import consts
 from waypost.wire.message import Message
 from waypost.wire.query import parse_query
@@ -58,9 +58,9 @@ async def test_ids_and_ports_are_spread() -> None:
     ports = [asked.peer_port for asked in upstream.seen]
     assert len(set(ids)) > 950
     assert sum(abs(a - b) == 1 for a, b in itertools.pairwise(ids)) < 10
-    assert len(set(ports)) > 55
+    assert len(set(ports)) > 28
     assert sockets.cache.hits.value + sockets.cache.misses.value == 1000
-    assert sockets.cache.misses.value == 63
+    assert sockets.cache.misses.value == 32
 
 
 async def test_without_reuse_every_query_has_its_own_port() -> None:
@@ -213,9 +213,9 @@ async def test_a_reply_may_lead_to_the_next_query_at_once(expire: float, answers
             got.append(result)
             if len(got) < 40:
                 with suppress(UpstreamError):  # closed
-                    sockets.post(query, query_tail(query), received)
+                    sockets.post(DatagramAsker(query, received), query_tail(query))
 
-        sockets.post(query, query_tail(query), received)
+        sockets.post(DatagramAsker(query, received), query_tail(query))
         await until(lambda: len(got) >= (40 if answers else 3))
         sockets.close()
     assert faults == []

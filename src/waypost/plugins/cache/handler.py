@@ -17,17 +17,19 @@ from waypost.plugins.cache.config import Config, Limits, Prefetch
 from waypost.plugins.cache.fading import Fading, counting_down
 from waypost.plugins.cache.item import Item
 from waypost.plugins.cache.keep import WILDCARD, Asking, Keeper
-from waypost.plugins.cache.key import DO_SHIFT, key_tail
+from waypost.plugins.cache.key import DO_SHIFT, Key, key_tail
 from waypost.plugins.cache.metrics import Cells
 from waypost.plugins.cache.refresh import Refresher, for_client, with_ad
 from waypost.plugins.cache.store import Store
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import consts, names
 from waypost.wire.edns import DO
+from waypost.wire.query import Query
 from waypost.wire.reply import Reply
 
 _TRANSFERS = (consts.TYPE_AXFR, consts.TYPE_IXFR)
 _PLAIN_RCODES = (consts.NOERROR, consts.NXDOMAIN)
+_HEADER_SIZE = 12
 _CLIENTS_BITS = consts.COPIED | consts.AD
 
 
@@ -45,6 +47,7 @@ class Cache:
         self.zones = zones
         self._everywhere = names.ROOT in zones.zones
         self._never = _never_kept(config)
+        self.cuts = zones.zones | self._never.zones
         self._limits = (config.success, config.denial)
         self._keep_ttl = config.keep_ttl
         self._prefetch = config.prefetch
@@ -83,6 +86,9 @@ class Cache:
             return then(outcome, lambda reply: self._not_kept(request, reply))
         do = query.opt.flags & DO if query.opt is not None else 0
         key = query.name + key_tail(query.qtype, query.qclass, do >> DO_SHIFT | flags & consts.CD)
+        if request.given is not None:  # it was not here when it went to the source
+            cells.misses.value += 1
+            return self._ask(Asking(request, key, cells, self._store.changes.generation, None))
         now = self._now()
         item, half = self._success(key), 0
         if item is None or now >= item.until:
@@ -112,6 +118,18 @@ class Cache:
         shelf = self._store.denial if half else self._store.success
         return counting_down(reply, self, Fading(item, key, shelf, self._now, self._keep_ttl))
 
+    def gate(self, request: Request) -> Callable[[bytes], bool] | None:
+        """Misses need not wait for the chain. What is there, fresh or stale, and what is never kept, must."""
+        query = request.query
+        covered = self._everywhere or self.zones.holds(query)
+        if not covered or query.flags & consts.OPCODE_MASK or query.qtype in _TRANSFERS or self._never.holds(query):
+            return None
+        return Missing(self, query)
+
+    def has(self, key: Key) -> bool:
+        """True if there is an entry, fresh or stale."""
+        return key in self._store.success or key in self._store.denial
+
     def invalidate(self, changed: Iterable[bytes]) -> None:
         """Drop the entries that depend on these keys of live data."""
         self._store.invalidate(changed)
@@ -140,11 +158,13 @@ class Cache:
         await self._refresher.stop()
 
     def _ask(self, asking: Asking) -> Outcome:
-        query = asking.request.query
-        return then(
-            self.next.serve(with_ad(asking.request)),
-            lambda reply: for_client(self._keeper.settle(asking, reply)[0], query),
-        )
+        request = asking.request
+        query = request.query
+        child = with_ad(request)
+        child.given, child.repeats = request.given, request.repeats
+        outcome = self.next.serve(child)
+        request.road = child.road
+        return then(outcome, lambda reply: for_client(self._keeper.settle(asking, reply)[0], query))
 
     def _not_kept(self, request: Request, reply: Reply) -> Reply:
         """A reply for a name that is never kept: its records get one TTL all the same, which they mostly have."""
@@ -160,6 +180,21 @@ class Cache:
     def _show_entries(self) -> None:
         for cells in self._cells.values():
             cells.show_entries(self._store)
+
+
+class Missing:
+    """Whether a cache has no entry for a packet of the family that a query is of."""
+
+    __slots__ = ("_cache", "_end", "_tail")
+
+    def __init__(self, cache: Cache, query: Query) -> None:
+        do = query.opt.flags & DO if query.opt is not None else 0
+        self._cache = cache
+        self._end = _HEADER_SIZE + len(query.name)
+        self._tail = key_tail(query.qtype, query.qclass, do >> DO_SHIFT | query.flags & consts.CD)
+
+    def __call__(self, wire: bytes) -> bool:
+        return not self._cache.has(wire[_HEADER_SIZE : self._end].lower() + self._tail)
 
 
 def _chooser(name: bytes, below: bool) -> Callable[[bytes], bool]:

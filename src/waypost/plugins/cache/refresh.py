@@ -157,11 +157,11 @@ class Refresher:
 def with_ad(request: Request) -> Request:
     """A child that asks the same with AD set."""
     query = request.query
-    child = request.asking(query.qname, query.qtype, query.qclass)
     flags = query.flags | consts.AD
     wire = query.wire[:2] + flags.to_bytes(2, "big") + query.wire[4:]
-    child.query = Query(wire, query.id, flags, query.qname, query.qtype, query.qclass, query.opt)
-    return child
+    return request.with_query(
+        Query(wire, query.id, flags, query.qname, query.qtype, query.qclass, query.opt, query.starts)
+    )
 
 
 def for_client(reply: Reply, query: Query) -> Reply:

@@ -10,13 +10,15 @@ from functools import partial
 from waypost.dispatch.handler import Handler, Outcome
 from waypost.dispatch.request import Request
 from waypost.dispatch.trace import ANSWERED, PASSED, UNASKED
+from waypost.plugins.forward.ahead import Found, road_of
 from waypost.plugins.forward.metrics import ForwardMetrics
 from waypost.plugins.forward.taps import tell_taps
 from waypost.toolkit.exchange import Transport
 from waypost.toolkit.upstream_address import DNS
 from waypost.toolkit.upstream_errors import Mismatch, UpstreamError
+from waypost.toolkit.upstream_group import Upstream
 from waypost.toolkit.upstream_tap import UpstreamTap
-from waypost.toolkit.upstreams import Answered, Result, Selection
+from waypost.toolkit.upstreams import Answered, Failed, Result, Selection
 from waypost.wire import consts
 from waypost.wire.message import Message
 from waypost.wire.names import ROOT, is_within, to_text
@@ -52,6 +54,7 @@ class Forward:
     """One forward line. Queries it is not meant for go to the next plugin, which may be another forward."""
 
     name = "forward"
+    sends_ahead = True
     next: Handler
 
     def __init__(
@@ -66,6 +69,8 @@ class Forward:
         self._for_datagrams = Transport(stream=rules.force_tcp, retry_truncated=rules.prefer_udp)
         self._for_streams = Transport(rules.force_tcp or not rules.prefer_udp, retry_truncated=rules.prefer_udp)
         self._may_pass_on = bool(rules.next_rcodes) or rules.next_on_nodata
+        self._ahead = not (self._may_pass_on or self._taps or rules.force_tcp or rules.prefer_udp)
+        self.cuts = (rules.origin, *rules.excluded)
 
     def serve(self, request: Request) -> Outcome:
         """The upstream's reply, later."""
@@ -74,6 +79,21 @@ class Forward:
         if request.trace is not None:
             request.note(self.name, f"this forward is not for the name: {self._rules.told}", PASSED)
         return self.next.serve(request)
+
+    def set_out(self) -> Upstream | None:
+        """Whom a query is sent to that goes ahead of the chain; None if it must not."""
+        limit = self._rules.max_concurrent
+        if limit and self._busy >= limit:
+            return None
+        upstream = self._selection.set_out()
+        if upstream is not None:
+            self._busy += 1
+        return upstream
+
+    def arrive(self) -> None:
+        """A query that had gone ahead has its outcome."""
+        self._busy -= 1
+        self._selection.arrive()
 
     def _covers(self, name: bytes) -> bool:
         rules = self._rules
@@ -88,6 +108,9 @@ class Forward:
         if trace is not None and trace.offline:
             request.note(self.name, f"would ask one of the upstreams {self._selection.told}", UNASKED)
             return failure(consts.SERVFAIL)
+        given = request.given
+        if isinstance(given, Found) and given.plugin is self:
+            return self._found(request, given)
         limit = self._rules.max_concurrent
         if limit and self._busy >= limit:
             self._metrics.rejects.inc()
@@ -96,9 +119,21 @@ class Forward:
         self._busy += 1
         asked = time.time_ns() if self._taps else 0
         transport = self._for_datagrams if request.datagram else self._for_streams
+        if request.repeats is not None and self._ahead:
+            request.road = road_of(self, request.query)
         tell = None if trace is None else partial(request.note, self.name)
         pending = self._selection.ask(request.query, transport, tell)
         return pending.then(partial(self._answered, request, transport, asked))
+
+    def _found(self, request: Request, found: Found) -> Outcome:
+        """What came of a query that went ahead; if it failed, the next upstream is asked."""
+        request.given = None
+        self._busy += 1
+        transport, result = self._for_datagrams, found.result
+        if not isinstance(result, UpstreamError):
+            return self._answered(request, transport, 0, Answered(result, found.upstream))
+        pending = self._selection.carry_on(request.query, transport, Failed(found.upstream, result, found.seconds))
+        return pending.then(partial(self._answered, request, transport, 0))
 
     def _answered(self, request: Request, transport: Transport, asked: int, result: Result) -> Outcome:
         self._busy -= 1
@@ -108,6 +143,7 @@ class Forward:
         if request.trace is not None or request.metadata is not None:
             _tell(request, result, transport)
         reply = _reply(message)
+        reply.steady = self
         if self._taps:
             tell_taps(self._taps, request, result, transport, asked, reply)
         if self._may_pass_on and self._passes_on(message):

@@ -58,6 +58,23 @@ class Zone:
             self.falls = False
 
 
+class Unserved:
+    """Whether a sibling of a name at or below a missing Service is missing as well. `key` is the Service's in the
+    index: its own label and its namespace's; it begins with the name's first label if the name is the Service's `own`.
+    """
+
+    __slots__ = ("_index", "_key", "_namespace")
+
+    def __init__(self, index: Index, key: bytes, *, own: bool) -> None:
+        self._index = index
+        self._key = key
+        self._namespace = key[key[0] + 1 :] if own else b""
+
+    def __call__(self, label: bytes) -> bytes | None:
+        key = label + self._namespace if self._namespace else self._key
+        return key if key not in self._index.services else None
+
+
 class Kubernetes:
     """The handler. It only reads the index; that it is filled is the source's part.
 
@@ -66,6 +83,7 @@ class Kubernetes:
 
     name = "kubernetes"
     vouches = True
+    confined = True
     next: Handler
 
     def __init__(
@@ -111,6 +129,11 @@ class Kubernetes:
     def zones(self) -> tuple[bytes, ...]:
         """The zones served, in wire form and lower case."""
         return self.config.zones
+
+    @property
+    def cuts(self) -> frozenset[bytes]:
+        """Zones that make a difference here."""
+        return frozenset(self.config.zones) | self.config.fallthrough.zones
 
     @property
     def version(self) -> int:
@@ -220,7 +243,12 @@ class Kubernetes:
         key = name[starts[depth - 2] : at]
         entry = self.index.services.get(key)
         if entry is None:
-            return None if qtype in _NEVER_MISSING else self._missing(request, zone, (key,))
+            if qtype in _NEVER_MISSING:
+                return None
+            outcome = self._missing(request, zone, (key,))
+            if request.repeats is not None and isinstance(outcome, Reply) and outcome.steady is self:
+                outcome.alike = Unserved(self.index, key, own=depth == 2)
+            return outcome
         size = _ADDRESS_SIZES.get(qtype)
         if depth > 2 or size is None or entry.kind != CLUSTER_IP or not self._exposes(entry.namespace):
             return None

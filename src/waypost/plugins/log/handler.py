@@ -9,7 +9,7 @@ from typing import NamedTuple
 from waypost.dispatch.handler import Handler, Outcome, then
 from waypost.dispatch.request import Request
 from waypost.toolkit.classify import classify
-from waypost.toolkit.replacer import Formatter
+from waypost.toolkit.replacer import Format
 from waypost.wire import names
 from waypost.wire.reply import Reply
 
@@ -18,21 +18,23 @@ class Rule(NamedTuple):
     """Zone in wire form and lower case, the line, and the classes wanted (empty: all)."""
 
     zone: bytes
-    fill: Formatter
+    fill: Format
     classes: frozenset[str]
 
 
 class Log:
     """Logs what the client gets; the reply goes on unchanged."""
 
-    __slots__ = ("_add", "_rules", "name", "next")
+    __slots__ = ("_add", "_rules", "cuts", "name", "next")
 
+    transparent = True
     next: Handler
 
     def __init__(self, rules: Sequence[Rule], add: Callable[[str], None]) -> None:
         self.name = "log"
         self._rules = rules
         self._add = add
+        self.cuts = tuple(rule.zone for rule in rules)
 
     def serve(self, request: Request) -> Outcome:
         """The next plugin's reply. The first rule whose zone holds the name decides, even to log nothing."""
@@ -61,4 +63,6 @@ class Log:
             if rule.classes and kind.group not in rule.classes:
                 return reply
         self._add(rule.fill(request, reply, seconds))
+        if request.retold is not None:
+            request.retold.append(rule.fill.again(request, reply, self._add))
         return reply
