@@ -1,4 +1,4 @@
-"""Up to 32 datagrams a system call, each answered to the client and from the address that its query came to."""
+"""Up to 64 datagrams a system call, each answered to the client and from the address that its query came to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""★1 Where queries come in: drain the socket, at most 32 datagrams a turn of the loop, and send the answers.
+"""★1 Where queries come in: drain the socket, at most 64 datagrams a turn of the loop, and send the answers.
 
 An answer from memory leaves within the same turn. One that must wait becomes a task; how many may wait is bounded, and
 what comes above that is dropped and counted: a flood cannot eat the memory, and answers from memory go on.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-BATCH = 32
+BATCH = 64
 """The most datagrams that are received, or sent, at once."""
 SLOT = 4096
 """The longest datagram in bytes: what is longer is cut when it is received, and must be sent some other way."""
