@@ -45,13 +45,13 @@ def compiled() -> None:
     compileall.compile_dir(HERE.parent / "src", quiet=1)
 
 
-def compiled_floor(folder: Path) -> Path | None:
-    """floor.c as a program, None without a C compiler."""
+def compiled_program(folder: Path, name: str) -> Path | None:
+    """`name`.c of this folder as a program, None without a C compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
-    program = folder / "floor"
-    subprocess.run([compiler, "-O2", "-o", str(program), str(HERE / "floor.c")], check=True)
+    program = folder / name
+    subprocess.run([compiler, "-O2", "-o", str(program), str(HERE / f"{name}.c")], check=True)
     return program
 
 
@@ -84,7 +84,7 @@ def all_servers(folder: Path, around: Around, peers: Sequence[str], modes: Seque
                 pids[mode] = stack.enter_context(running(words, port, read=mode == LOGGED))
             return Server(name, pids, ports)
 
-        floor = compiled_floor(folder)
+        floor = compiled_program(folder, "floor")
         servers = [] if floor is None else [simple(FLOOR, str(floor))]
         servers += [simple(BARE, sys.executable, str(HERE / "bare_loop.py")), configured(OURS, COMMAND)]
         yield servers + list(map(configured, peer_names(peers), peers))

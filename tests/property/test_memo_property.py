@@ -205,7 +205,7 @@ def test_it_is_bounded() -> None:
     for n in range(40_000):
         packet = n.to_bytes(8, "big") * 30
         memo.keep(packet, packet, Reply(0, 0, depends=(b"k%d" % (n % 50),), steady="source"), ())
-    assert memo._bytes <= 12 * 1024 * 1024
+    assert memo._bytes <= 8 * 1024 * 1024
     assert sum(map(len, memo._dependents.values())) == len(memo._kept)
 
 

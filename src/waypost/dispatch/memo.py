@@ -38,13 +38,13 @@ NEW: Final = 0
 FAMILY: Final = 1
 PACKET: Final = 2
 
-_MAX_BYTES = 12 * 1024 * 1024
+_MAX_BYTES = 8 * 1024 * 1024
 _MAX_SEEN = 32_768
 _HEADER_SIZE = 12
 # What an entry costs beside its own bytes, about.
-_ENTRY_BYTES = 500
+_ENTRY_BYTES = 400
 # The same for each function that writes of it.
-_RETOLD_BYTES = 400
+_RETOLD_BYTES = 280
 
 
 class Kept:
