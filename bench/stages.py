@@ -160,7 +160,7 @@ def _sockets(wires: Sequence[bytes], answer: Callable[[bytes], bytes | None]) ->
     with _datagram_socket() as listening, _datagram_socket() as client:
         client.connect(listening.getsockname())
         ours = datagrams(listening)
-        for start in range(0, len(wires) - BATCH + 1, BATCH):
+        for start in range(0, max(len(wires) - BATCH, 0) + 1, BATCH):
             for wire in wires[start : start + BATCH]:
                 client.send(wire)
             began = time.thread_time()

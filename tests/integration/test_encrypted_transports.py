@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from support.secure import CA, KEYS, SERVER_NAME, trusting
 SCHEMES = ("tls", "https", "quic", "https3", "grpc")
 COREFILE = """
 {labels} {{
+    {more}
     tls {folder}/cert.pem {folder}/key.pem
     log
     errors
@@ -35,6 +36,7 @@ COREFILE = """
     whoami
 }}
 .:{plain} {{
+    {more}
     bind 127.0.0.1
     prometheus 127.0.0.1:{metrics}
     grpc . grpc://127.0.0.1:{grpc} {{
@@ -106,15 +108,22 @@ HOW: dict[str, How] = {
 }
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+@contextmanager
+def made(tmp_path: Path, more: str = "") -> Iterator[World]:
+    """A world whose blocks have one more directive."""
     shutil.copy(KEYS / "server.pem", tmp_path / "cert.pem")
     shutil.copy(KEYS / "server.key", tmp_path / "key.pem")
     ports = {name: free_port() for name in (*SCHEMES, "plain", "metrics")}
     labels = " ".join(f"{scheme}://.:{ports[scheme]}" for scheme in SCHEMES)
-    text = COREFILE.format(labels=labels, folder=tmp_path, ca=CA, name=SERVER_NAME, **ports)
+    text = COREFILE.format(labels=labels, folder=tmp_path, ca=CA, name=SERVER_NAME, more=more, **ports)
     with serving(tmp_path, text, ports["plain"]) as process:
         yield World(process, tmp_path, ports)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with made(tmp_path) as world:
+        yield world
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -142,6 +151,23 @@ def test_what_is_counted(world: World) -> None:
         labels = f'server="{scheme}://:{world.ports[scheme]}",status="{status}"'
         assert f"coredns_dns_{name}_responses_total{{{labels}}} {count}" in lines
     assert f'coredns_grpc_requests_total{{to="127.0.0.1:{world.ports["grpc"]}"}} 1' in lines
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="worker processes need Linux")
+def test_workers_serve_each(tmp_path: Path) -> None:
+    """Whichever process a connection comes to, before and after a reload; what they count is added up."""
+    with made(tmp_path, "multisocket 2") as world:
+        for times in (4, 8):
+            for how in HOW:
+                for _ in range(4):
+                    assert world.ask(how).rcode() == dns.rcode.NOERROR
+            asked = f'coredns_grpc_requests_total{{to="127.0.0.1:{world.ports["grpc"]}"}} {times}'
+            lines = get(world.ports["metrics"], "/metrics").splitlines()
+            assert asked in lines
+            labels = f'server="https://:{world.ports["https"]}",status="200"'
+            assert f"coredns_dns_https_responses_total{{{labels}}} {3 * times}" in lines
+            world.reload()
+        assert world.process.stop() == 0
 
 
 def test_a_reload_keeps_connections(world: World) -> None:
