@@ -34,6 +34,7 @@ NAMES = [
         # Siblings, some of which are there at times.
         *("nope.a.svc", "gone.a.svc", "NONE.a.svc", "late.a.svc", "y.late.a.svc", "x.nope.a.svc", "y.nope.a.svc"),
         *("Z.nope.a.svc", "a.b.nope.a.svc", "c.b.nope.a.svc", "d.B.nope.a.svc"),
+        *("many.a.svc", "six.a.svc", "two.a.svc", "web.c.svc", "wob.a.svc"),
     )
 ]
 STOCK = ["errors", "prometheus 127.0.0.1:0", "loadbalance", "cache 30 {\ndisable success\ndisable denial\n}"]
@@ -128,6 +129,11 @@ changes = st.tuples(
             ("Service", service("a/web", "10.0.0.1"), True),
             ("Service", service("b/web", "10.0.0.9", "fd00::9"), False),
             ("Service", service("a/late", "10.0.0.5"), False),
+            ("Service", service("a/many", "10.0.0.5"), False),
+            ("Service", service("a/wob", "10.0.0.6"), False),
+            ("Service", service("a/six", "fd00::6"), False),
+            ("Service", service("a/two", "10.0.0.8", "fd00::8"), False),
+            ("Service", service("c/web", "10.0.0.9"), False),
             ("Service", service("a/late", "10.0.0.5"), True),
             ("Service", service("a/db", "None"), False),
             ("EndpointSlice", endpoint_slice("a/s", endpoint("10.1.0.1"), endpoint("10.1.0.2"), of="db"), False),
@@ -269,6 +275,25 @@ def test_families_are_bounded() -> None:
     memo = Memo()
     for n in range(20_000):
         wire = make_wire(f"x.y{n}.svc.cluster.local.", "A")
-        memo.deny(wire, wire, len(wire), lambda label: label, ())
+        reply = Reply(3, 0)
+        reply.alike = lambda label: (label, b"")
+        memo.keep_for_siblings(wire, wire, len(wire), reply, ())
     assert memo._families._bytes <= 4 * 1024 * 1024
     assert len(memo._tallies._tallies) == 1
+
+
+def test_siblings_that_are_there_need_no_chain() -> None:
+    world = filled()
+    for n in range(10):
+        world.index.sinks["Service"].changed(service(f"a/s{n}", f"10.0.1.{n}"))
+    chained: list[Request] = []
+    assert world.site.chain is not None
+    world.site.chain = Spy(world.site.chain, chained)
+    for qtype in ("A", "AAAA"):
+        for n in range(10):
+            world.ask(f"s{n}.a.svc.cluster.local.", qtype, 0, None, True, True)
+            assert (f"10.0.1.{n}" in str(world.answers[-1])) == (qtype == "A")
+    assert len(chained) == 4
+    world.index.sinks["Namespace"].removed("", "a")
+    world.ask("s9.a.svc.cluster.local.", "A", 0, None, True, True)
+    assert "10.0.1.9" not in str(world.answers[-1])

@@ -23,8 +23,8 @@ def learn_from_reply(
         return
     retold = request.retold or ()
     if reply.alike is not None and not retold and names.parent(query.name) not in cut:
-        memo.deny(query.wire, answer, query.end, reply.alike, request.repeats)
-    elif came == PACKET:
+        memo.keep_for_siblings(query.wire, answer, query.end, reply, request.repeats)
+    if came == PACKET:
         memo.keep(query.wire[2:], answer[2:], reply, request.repeats, retold)
 
 

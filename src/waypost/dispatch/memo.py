@@ -9,7 +9,7 @@ The rules, each held in one place:
 
     `Reply.steady`          who vouches that the reply depends on the question, on the keys in `depends` and, through
                             `Reply.countdown`, on the time alone (set by its source)
-    `Reply.alike`           for which other first labels the same denial holds (see `dispatch.siblings`)
+    `Reply.alike`           for which other first labels the reply holds (see `dispatch.siblings`)
     `Site.vouchers`         who may: handlers that ever do (`vouches`) with nobody before them but
     `Handler.transparent`   plugins that hand steady replies on as they are, and repeat what they count (`repeats`) or
                             write (`retold`)
@@ -27,10 +27,10 @@ from typing import Final, Literal
 
 from waypost.dispatch.ahead import Gate, Passage, Road
 from waypost.dispatch.request import Address, Retold
-from waypost.dispatch.siblings import Denial, Families, family_of
+from waypost.dispatch.siblings import Families, Family, family_of
 from waypost.dispatch.tallies import Repeat, Tallies, Tally
 from waypost.wire.message import ttl_places
-from waypost.wire.reply import Alike, Countdown, Reply
+from waypost.wire.reply import Countdown, Reply
 
 Sighting = Literal[0, 1, 2]
 """What came before: nothing like it, a query of its family, or the same packet."""
@@ -134,18 +134,22 @@ class Memo:
     def _recall_sibling(self, wire: bytes, received: float) -> bytes | Passage | None:
         """The answer that a name's sibling got, kept for the packet itself at its second coming; or a passage."""
         family = self._families.find(wire[2:13] + wire[13 + wire[12] :]) if len(wire) > _HEADER_SIZE else None
-        if not isinstance(family, Denial):
+        if not isinstance(family, Family):
             return family
-        if family.version != self.version:
-            return None
-        depends = family.alike(wire[12 : 13 + wire[12]].lower())
-        if depends is None:
-            return None
-        answer = family.answer(wire)
-        family.tally.count(time.perf_counter() - received)
-        if self._seen_before(hash(wire[2:])):
-            self._put(wire[2:], answer, self._tallies.take(family.tally.repeats), (), (depends,), self.version, None)
-        return wire[:2] + answer
+        label = wire[12 : 13 + wire[12]].lower()
+        for pattern in family.patterns:
+            if pattern.version != self.version and pattern.version >= 0:
+                continue
+            same = pattern.alike(label)
+            if same is not None:
+                depends, records = same
+                answer = pattern.answer(wire, records)
+                pattern.tally.count(time.perf_counter() - received)
+                if self._seen_before(hash(wire[2:])):
+                    tally = self._tallies.take(pattern.tally.repeats)
+                    self._put(wire[2:], answer, tally, (), (depends,), pattern.version, None)
+                return wire[:2] + answer
+        return None
 
     def came_before(self, wire: bytes) -> Sighting:
         """Whether a datagram is like an earlier one but for its id, or but for its name, a sibling of that one's."""
@@ -161,9 +165,11 @@ class Memo:
         tally = self._tallies.take(tuple(repeats))
         self._put(packet, answer, tally, tuple(retold), depends, version, reply.countdown)
 
-    def deny(self, wire: bytes, answer: bytes, end: int, alike: Alike, repeats: Sequence[Repeat]) -> None:
-        """Let siblings of a name have the answer that it got; the question ends at `end`."""
-        self._families.deny(wire, answer, end, alike, tuple(repeats), self.version)
+    def keep_for_siblings(self, wire: bytes, answer: bytes, end: int, reply: Reply, repeats: Sequence[Repeat]) -> None:
+        """Let siblings of a name have the answer that a steady reply made for it; the question ends at `end`."""
+        if reply.alike is not None:
+            version = self.version if reply.authority else -1
+            self._families.learn(wire, answer, end, reply.alike, tuple(repeats), version)
 
     def send_ahead(self, wire: bytes, road: Road, gates: tuple[Gate, ...]) -> None:
         """Let packets of this one's family that the gates admit leave by this road from now on."""

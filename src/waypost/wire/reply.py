@@ -18,9 +18,10 @@ Countdown = Callable[[], int]
 """The TTL in seconds that every record of a reply shows by now; negative: the reply is no longer right."""
 
 
-Alike = Callable[[bytes], bytes | None]
-"""Takes another first label of the name, lower case, with its length in front. Gives the key in live data for whose
-absence the name of that label is denied with the same reply, None if it is not."""
+Alike = Callable[[bytes], tuple[bytes, bytes] | None]
+"""Takes another first label of the name, lower case, with its length in front. If the name of that label gets the same
+reply, but for its answer section, which is then of the same length: the key in live data that this depends on, and the
+answer section as bytes, with pointers to the question for owners. Else None."""
 
 
 class _Fields(TypedDict, total=False):
@@ -46,7 +47,7 @@ class Reply:
     `depends` are keys of live data that made the answer: a cache drops it when one of them changes. `more` are further
     messages of the same answer (zone transfers); only stream transports can carry them. `steady` is the plugin that
     vouches that nothing but the question, the data under `depends` and, with a `countdown`, the time made it. `alike`
-    says which siblings of the name get the same denial. A changed copy has none of the three.
+    says which siblings of the name get the same reply. A changed copy has none of the three.
     """
 
     __slots__ = (

@@ -19,6 +19,7 @@ from waypost.dispatch.request import Request
 from waypost.plugins.kubernetes.config import Config
 from waypost.plugins.kubernetes.explain import Known, note_answer, note_zone_missing
 from waypost.plugins.kubernetes.metadata import client_facts, question_facts
+from waypost.plugins.kubernetes.siblings import Served, Unserved, record_head
 from waypost.toolkit.zonelist import ZoneList
 from waypost.wire import addr, consts, names
 from waypost.wire.query import Query
@@ -56,23 +57,6 @@ class Zone:
             self.falls = True
         elif not any(names.is_within(other, name) for other in fallthrough.zones):
             self.falls = False
-
-
-class Unserved:
-    """Whether a sibling of a name at or below a missing Service is missing as well. `key` is the Service's in the
-    index: its own label and its namespace's; it begins with the name's first label if the name is the Service's `own`.
-    """
-
-    __slots__ = ("_index", "_key", "_namespace")
-
-    def __init__(self, index: Index, key: bytes, *, own: bool) -> None:
-        self._index = index
-        self._key = key
-        self._namespace = key[key[0] + 1 :] if own else b""
-
-    def __call__(self, label: bytes) -> bytes | None:
-        key = label + self._namespace if self._namespace else self._key
-        return key if key not in self._index.services else None
 
 
 class Kubernetes:
@@ -252,14 +236,16 @@ class Kubernetes:
         size = _ADDRESS_SIZES.get(qtype)
         if depth > 2 or size is None or entry.kind != CLUSTER_IP or not self._exposes(entry.namespace):
             return None
-        for packed in entry.addresses:
-            if len(packed) == size:
-                break
-        else:
-            return self._steady(self._reply(query, zone, depends=(key,)))
         ttl = self.policy.ttl
         records = tuple([address(query.qname, ttl, packed) for packed in entry.addresses if len(packed) == size])
-        return self._steady(authoritative(query, records, depends=(key,)))
+        if records:
+            reply = self._steady(authoritative(query, records, depends=(key,)))
+        else:
+            reply = self._steady(self._reply(query, zone, depends=(key,)))
+        if request.repeats is not None and len(records) < 2:
+            record = record_head(qtype, ttl, size) if records else b""
+            reply.alike = Served(self.index, self._exposes, key[key[0] + 1 :], size, record)
+        return reply
 
     def _exposes(self, namespace: bytes) -> bool:
         exposed = self.policy.namespaces
