@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Callable
 
@@ -100,8 +99,7 @@ class TestUdpSize:
             assert isinstance(out, bytes)
             assert limit - 250 < len(out) <= limit
             assert dns.message.from_wire(out).flags & dns.flags.TC
-        await asyncio.sleep(0)
-        assert "qr,aa,tc,rd" in served.process.stream.getvalue()
+        assert any("qr,aa,tc,rd" in line for line in served.process.lines)
 
     async def test_without_edns_and_over_tcp_it_is_as_ever(self) -> None:
         """B143"""
