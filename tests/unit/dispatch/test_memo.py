@@ -77,6 +77,18 @@ def test_a_denial_is_right_for_the_version_it_was_made_at_alone() -> None:
     assert not is_kept(memo, b"one")
 
 
+def test_two_feeds_with_the_same_version_are_two() -> None:
+    """The serial of one must not be taken for the other's, which has gone on meanwhile."""
+    memo = Memo()
+    soa = Record(b"\0", 6, 1, 5, b"")
+    memo.changed((), 5, "one")
+    memo.keep(b"one", b"answer", Reply(3, 0, authority=(soa,), depends=(b"a",), steady="source"), ())
+    assert is_kept(memo, b"one")
+    memo.changed((b"other",), 6, "one")
+    memo.changed((b"other",), 5, "two")
+    assert not is_kept(memo, b"one")
+
+
 def answer_of(ttl: int, *, name: str = "a.example.") -> bytes:
     """An answer less its id: two records and an OPT."""
     message = dns.message.make_query(name, "A", use_edns=True)
