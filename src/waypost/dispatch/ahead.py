@@ -76,11 +76,12 @@ class Passage:
     then they have as many records, of the same size.
     """
 
-    __slots__ = ("_gates", "_kinds", "_tallies", "road")
+    __slots__ = ("_closed", "_gates", "_kinds", "_tallies", "road")
 
     def __init__(self, road: Road, gates: tuple[Gate, ...], tallies: Tallies) -> None:
         self.road = road
         self._gates = gates
+        self._closed = False
         self._kinds: dict[bytes, Relay] = {}
         self._tallies = tallies
 
@@ -100,14 +101,16 @@ class Passage:
         """Relay replies of this kind from now on, if the answer that one led to could have been made so."""
         data, end = returned.data, returned.end
         short = len(data) - end <= _MAX_BEHIND and len(self._kinds) < _MAX_KINDS
-        if short and not self._gates and answer[12:end] == data[12:end]:
+        if short and not self._gates and not self._closed and answer[12:end] == data[12:end]:
             relay = Relay(answer[2:12], answer[end:], self._tallies.take(tuple(repeats)))
             self._kinds[data[2:12] + data[end:]] = relay
 
     def close(self) -> None:
-        """It is given up."""
+        """It is given up: what is on its way takes the chain back, where it is counted."""
+        self._closed = True
         for relay in self._kinds.values():
             self._tallies.give_back(relay.tally)
+        self._kinds.clear()
 
 
 class Trip(NamedTuple):

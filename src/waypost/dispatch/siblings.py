@@ -91,11 +91,16 @@ class Families:
         family.patterns = (*kept, Pattern(before, behind, end, alike, self._tallies.take(repeats), version))
 
     def send(self, wire: bytes, road: Road, gates: tuple[Gate, ...]) -> None:
-        """Let the family of a packet have a passage."""
-        self._put(family_of(wire), Passage(road, gates, self._tallies))
+        """Let the family of a packet have a passage, if it has none."""
+        key = family_of(wire)
+        if not isinstance(self._families.get(key), Passage):
+            self._put(key, Passage(road, gates, self._tallies))
 
     def clear(self) -> None:
-        """Forget them all; their tallies are the caller's to clear."""
+        """Forget them all; tallies of patterns are the caller's to clear."""
+        for family in self._families.values():
+            if isinstance(family, Passage):
+                family.close()
         self._families.clear()
         self._bytes = 0
 
