@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from waypost.log import Log
-from waypost.nodecache.claims import PRESENT, Claims
+from waypost.nodecache.claims import PRESENT, RULES, Claims
 from waypost.nodecache.failure import SetupError
 from waypost.nodecache.iptables import IptablesRedirect, has_iptables
 from waypost.nodecache.redirect import NoRules, Redirect
 from waypost.nodecache.rules import rules, untracked
 from waypost.nodecache.settings import Settings
+
+_LOOKS = 20
 
 
 class Node:
@@ -93,10 +96,23 @@ async def make_redirect(settings: Settings, claims: Claims) -> Redirect:
     return IptablesRedirect(wanted, settings.version, claims, settings.sync_interval)
 
 
+async def left_alone(claims: Claims, pause: float = 0.1) -> bool:
+    """Whether no other instance is here. `pause` is for how many seconds to wait between two looks.
+
+    A process that is killed closes one file after the other, so a watchdog's claims may be there for a moment after
+    we have heard of its end.
+    """
+    for _ in range(_LOOKS):
+        if not (claims.others(PRESENT) or claims.others(RULES)):
+            return True
+        await asyncio.sleep(pause)
+    return not claims.others(PRESENT)
+
+
 async def clear_after_watchdog(settings: Settings, log: Log) -> None:
     """What the server does when its watchdog is no more: clear the node, unless another instance is there."""
     claims = Claims(settings.interface)
-    if settings.skips_teardown or claims.others(PRESENT):
+    if settings.skips_teardown or not await left_alone(claims):
         return
     redirect = await make_redirect(settings, claims)
     node = Node(settings, redirect, claims, log, lambda kind: None)
