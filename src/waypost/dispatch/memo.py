@@ -40,7 +40,6 @@ PACKET: Final = 2
 
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_SEEN = 32_768
-_HEADER_SIZE = 12
 # What an entry costs beside its own bytes, about.
 _ENTRY_BYTES = 400
 # The same for each function that writes of it.
@@ -133,7 +132,7 @@ class Memo:
 
     def _recall_sibling(self, wire: bytes, received: float) -> bytes | Passage | None:
         """The answer that a name's sibling got, kept for the packet itself at its second coming; or a passage."""
-        family = self._families.find(wire[2:13] + wire[13 + wire[12] :]) if len(wire) > _HEADER_SIZE else None
+        family = self._families.find(family_of(wire))
         if not isinstance(family, Family):
             return family
         label = wire[12 : 13 + wire[12]].lower()
@@ -147,7 +146,7 @@ class Memo:
                 pattern.tally.count(time.perf_counter() - received)
                 if self._seen_before(hash(wire[2:])):
                     tally = self._tallies.take(pattern.tally.repeats)
-                    self._put(wire[2:], answer, tally, (), (depends,), pattern.version, None)
+                    self._put(wire[2:], Kept(answer, tally, (), (depends,), pattern.version, None))
                 return wire[:2] + answer
         return None
 
@@ -163,7 +162,7 @@ class Memo:
         version = self.version if reply.authority and reply.countdown is None else -1
         depends = tuple(dict.fromkeys(reply.depends))
         tally = self._tallies.take(tuple(repeats))
-        self._put(packet, answer, tally, tuple(retold), depends, version, reply.countdown)
+        self._put(packet, Kept(answer, tally, tuple(retold), depends, version, reply.countdown))
 
     def keep_for_siblings(self, wire: bytes, answer: bytes, end: int, reply: Reply, repeats: Sequence[Repeat]) -> None:
         """Let siblings of a name have the answer that a steady reply made for it; the question ends at `end`."""
@@ -204,21 +203,12 @@ class Memo:
         seen.add(mark)
         return False
 
-    def _put(
-        self,
-        packet: bytes,
-        answer: bytes,
-        tally: Tally,
-        retold: tuple[Retold, ...],
-        depends: tuple[bytes, ...],
-        version: int,
-        countdown: Countdown | None,
-    ) -> None:
+    def _put(self, packet: bytes, kept: Kept) -> None:
         if packet in self._kept:
             self._drop(packet)
-        kept = self._kept[packet] = Kept(answer, tally, retold, depends, version, countdown)
+        self._kept[packet] = kept
         self._bytes += _weight(packet, kept)
-        for key in depends:
+        for key in kept.depends:
             self._dependents.setdefault(key, []).append(packet)
         while self._bytes > _MAX_BYTES:  # several at once: the way to a dict's first entry leads over what was dropped
             for oldest in tuple(islice(self._kept, len(self._kept) // 64 + 1)):
